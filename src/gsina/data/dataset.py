@@ -1,0 +1,99 @@
+"""`Dataset`: the splits of one benchmark and what is to be predicted; a cache for prepared ones."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gsina.data.files import cache_dir, load_tensors, save_tensors
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Task
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Named splits of one graph-level benchmark.
+
+    Attributes:
+        name: Name, as in the registry.
+        task: What is predicted.
+        splits: ``train``, ``val``, ``test`` (out of distribution), and perhaps more; ``id_test``
+            is drawn like ``train``.
+        notes: Things worth telling a user, such as the number of rows that could not be read.
+        node_sizes: Number of categories of each integer node feature; empty for plain numbers.
+        edge_sizes: Number of categories of each integer edge feature; empty for plain numbers.
+    """
+
+    name: str
+    task: Task
+    splits: dict[str, PackedGraphs]
+    notes: tuple[str, ...] = ()
+    node_sizes: tuple[int, ...] = ()
+    edge_sizes: tuple[int, ...] = ()
+
+    @property
+    def train(self) -> PackedGraphs:
+        """The training graphs."""
+        return self.splits["train"]
+
+    @property
+    def val(self) -> PackedGraphs:
+        """The graphs that select the epoch and the hyper-parameters."""
+        return self.splits["val"]
+
+    @property
+    def test(self) -> PackedGraphs:
+        """The out-of-distribution graphs, never used for selection."""
+        return self.splits["test"]
+
+    def save(self, path: Path) -> None:
+        """Write all splits as one safetensors file."""
+        tensors = {
+            f"{split}.{name}": value
+            for split, graphs in self.splits.items()
+            for name, value in graphs.tensors().items()
+        }
+        meta = {
+            "name": self.name,
+            "task": asdict(self.task),
+            "notes": list(self.notes),
+            "splits": list(self.splits),
+            "node_sizes": list(self.node_sizes),
+            "edge_sizes": list(self.edge_sizes),
+        }
+        save_tensors(path, tensors, meta)
+
+    @classmethod
+    def load(cls, path: Path) -> Dataset:
+        """Read what :meth:`save` wrote."""
+        tensors, meta = load_tensors(path)
+        grouped: dict[str, dict[str, object]] = {split: {} for split in meta["splits"]}
+        for key, value in tensors.items():
+            split, name = key.split(".", 1)
+            grouped[split][name] = value
+        return cls(
+            name=meta["name"],
+            task=Task(**meta["task"]),
+            splits={split: PackedGraphs(**parts) for split, parts in grouped.items()},  # type: ignore[arg-type]
+            notes=tuple(meta["notes"]),
+            node_sizes=tuple(meta["node_sizes"]),
+            edge_sizes=tuple(meta["edge_sizes"]),
+        )
+
+
+def cached(key: str, make: Callable[[], Dataset]) -> Dataset:
+    """The dataset stored under ``key`` in the cache folder, made and stored if it is not there.
+
+    ``key`` must name everything that the content depends on, the version of its code included. A
+    broken cache file is made again; a read-only or full cache folder costs only time.
+    """
+    path = cache_dir() / f"{key}.safetensors"
+    if path.exists():
+        with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
+            return Dataset.load(path)
+    dataset = make()
+    with contextlib.suppress(OSError):
+        dataset.save(path)
+    return dataset

@@ -1,0 +1,159 @@
+"""Molecules as graphs: the nine atom and three bond features of the Open Graph Benchmark.
+
+Every feature is the position of a value in a published list, and every list ends in an entry for
+all that is not in it. Hu et al., "Open Graph Benchmark: Datasets for Machine Learning on Graphs",
+NeurIPS 2020 (their feature tables, with 173 atom and 13 bond entries).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Goes into the names of cached datasets; raise it when a feature changes.
+FEATURIZER_VERSION = 1
+
+#: Atomic number, chirality, degree, charge, hydrogens, radical electrons, hybridisation, aromatic,
+#: in a ring.
+ATOM_FEATURE_SIZES = (119, 4, 12, 12, 10, 6, 6, 2, 2)
+#: Bond type, stereo, conjugated.
+BOND_FEATURE_SIZES = (5, 6, 2)
+
+HYBRIDISATIONS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
+CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW")
+BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
+STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
+LOWEST_CHARGE = -5
+
+
+class MolGraph(NamedTuple):
+    """One molecule; each bond is two edges, one behind the other.
+
+    Attributes:
+        x: Atom features ``[N, 9]``, int64.
+        edge_index: Source and target atom of every edge ``[2, E]``, int64.
+        edge_attr: Bond features ``[E, 3]``, int64.
+    """
+
+    x: NDArray[np.int64]
+    edge_index: NDArray[np.int64]
+    edge_attr: NDArray[np.int64]
+
+
+def rdkit_chem() -> Any:
+    """The module ``rdkit.Chem``, or an error that says how to install it."""
+    try:
+        from rdkit import Chem
+    except ImportError as error:
+        raise ImportError(
+            "molecules are read with RDKit, which is not installed: pip install gsina[mol]."
+        ) from error
+    return Chem
+
+
+def parse(smiles: str) -> Any:
+    """The RDKit molecule of a SMILES string.
+
+    Raises:
+        ValueError: If there is none; the message is RDKit's reason.
+    """
+    chem = rdkit_chem()
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():  # RDKit writes its complaints to the terminal.
+        molecule = chem.MolFromSmiles(smiles)
+        if molecule is None:
+            raise ValueError(_reason(chem, smiles))
+    if molecule.GetNumAtoms() == 0:
+        raise ValueError("it has no atoms")
+    return molecule
+
+
+def featurize(smiles: str) -> MolGraph:
+    """The graph of one molecule.
+
+    Args:
+        smiles: A SMILES string.
+
+    Raises:
+        ValueError: If RDKit cannot read it, with the reason.
+    """
+    try:
+        atoms, ends, bonds = rows(parse(smiles))
+    except ValueError as error:
+        raise ValueError(f"cannot read the SMILES {smiles!r}: {error}.") from error
+    return MolGraph(
+        x=np.array(atoms, dtype=np.int64).reshape(-1, len(ATOM_FEATURE_SIZES)),
+        edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T.copy(),
+        edge_attr=np.array(bonds, dtype=np.int64).reshape(-1, len(BOND_FEATURE_SIZES)),
+    )
+
+
+def rows(
+    molecule: Any,
+) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]:
+    """Atom features, the two ends of every edge, and bond features, as lists of rows."""
+    hybridisation, chirality, bond_type, stereo = _positions()
+    size = ATOM_FEATURE_SIZES
+    atoms: list[tuple[int, ...]] = [
+        (
+            _within(atom.GetAtomicNum() - 1, size[0]),
+            chirality.get(atom.GetChiralTag(), len(chirality)),
+            _within(atom.GetTotalDegree(), size[2]),
+            _within(atom.GetFormalCharge() - LOWEST_CHARGE, size[3]),
+            _within(atom.GetTotalNumHs(), size[4]),
+            _within(atom.GetNumRadicalElectrons(), size[5]),
+            hybridisation.get(atom.GetHybridization(), len(hybridisation)),
+            int(atom.GetIsAromatic()),
+            int(atom.IsInRing()),
+        )
+        for atom in molecule.GetAtoms()
+    ]
+    ends: list[tuple[int, int]] = []
+    bonds: list[tuple[int, ...]] = []
+    for bond in molecule.GetBonds():
+        start, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        ends += ((start, end), (end, start))
+        bonds += (
+            (
+                bond_type.get(bond.GetBondType(), len(bond_type)),
+                stereo.get(bond.GetStereo(), len(stereo)),
+                int(bond.GetIsConjugated()),
+            ),
+        ) * 2
+    return atoms, ends, bonds
+
+
+def _within(value: int, size: int) -> int:
+    """``value`` if it has a place in a list of ``size``, else the last place."""
+    return value if 0 <= value < size - 1 else size - 1
+
+
+@cache
+def _positions() -> tuple[dict[Any, int], ...]:
+    """Positions of RDKit's values in the lists of names."""
+    chem = rdkit_chem()
+    return tuple(
+        {getattr(kind, name): place for place, name in enumerate(names)}
+        for kind, names in (
+            (chem.HybridizationType, HYBRIDISATIONS),
+            (chem.ChiralType, CHIRALITIES),
+            (chem.BondType, BOND_TYPES),
+            (chem.BondStereo, STEREO),
+        )
+    )
+
+
+def _reason(chem: Any, smiles: str) -> str:
+    """Why RDKit does not take a SMILES string, without a full stop."""
+    molecule = chem.MolFromSmiles(smiles, sanitize=False)
+    if molecule is None:
+        return "it is not a SMILES string"
+    try:
+        chem.SanitizeMol(molecule)
+    except ValueError as error:  # All of RDKit's chemistry errors are of this kind.
+        return str(error).strip().rstrip(".")
+    return "RDKit rejects it"

@@ -1,0 +1,115 @@
+"""Where files live, and writing them so that a crash loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import safetensors
+import torch
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+
+def _home(variable: str, folder: str) -> Path:
+    if value := os.environ.get(variable):
+        return Path(value).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "gsina" / folder
+
+
+def data_dir() -> Path:
+    """Folder of raw downloads: ``GSINA_DATA``, or a folder in the user's cache directory."""
+    return _home("GSINA_DATA", "data")
+
+
+def cache_dir() -> Path:
+    """Folder of prepared data: ``GSINA_CACHE``, or a folder in the user's cache directory."""
+    return _home("GSINA_CACHE", "cache")
+
+
+@contextlib.contextmanager
+def write_aside(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside ``path`` and move it there when all is written and on disk.
+
+    If the block raises, or the process dies, ``path`` is as it was before.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    with contextlib.suppress(OSError):  # Some file systems cannot sync a folder.
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def save_json(path: Path, value: Any) -> None:
+    """Write ``value`` as indented JSON, atomically."""
+    with write_aside(path) as file:
+        file.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def save_tensors(
+    path: Path, tensors: dict[str, Tensor], meta: dict[str, Any] | None = None
+) -> None:
+    """Write tensors and a JSON-able ``meta`` as one safetensors file, atomically."""
+    # Tensors that share memory are stored apart: safetensors refuses shared storage.
+    apart = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
+    with write_aside(path) as file:
+        file.write(to_bytes(apart, metadata={"gsina": json.dumps(meta or {})}))
+
+
+def load_tensors(
+    path: Path, device: str | torch.device = "cpu"
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`save_tensors` wrote.
+
+    Raises:
+        ValueError: If the file is not a whole safetensors file.
+    """
+    try:
+        with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
+            meta = json.loads((file.metadata() or {}).get("gsina", "{}"))
+            return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
+    except safetensors.SafetensorError as error:
+        raise ValueError(
+            f"{path} is not a whole safetensors file ({error}); delete it and make it again."
+        ) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a lock file between processes; yields whether it could be had at once.
+
+    The operating system frees the lock when the process ends, however that happens.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink()

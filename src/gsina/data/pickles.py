@@ -1,0 +1,131 @@
+"""NumPy arrays out of pickle files, without running anything that a pickle could ask for.
+
+A pickle is a small program that may call any function by name. Here the few names that NumPy
+writes for an array are answered with inert stand-ins, and every other name is refused. NumPy's own
+constructors are not called either: their state setters trust their input.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Plain numbers only: objects and records would need more than bytes.
+_CODES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8", "b1"}
+
+
+class _Type:
+    """Stands for ``numpy.dtype``."""
+
+    def __init__(self, code: object, align: object = False, copy: object = False) -> None:
+        if code not in _CODES:
+            raise pickle.UnpicklingError(f"it holds values of type {code!r}, not plain numbers")
+        self.code = str(code)
+        self.order = "="
+
+    def __setstate__(self, state: Any) -> None:
+        self.order = {"<": "<", ">": ">", "|": "|", "=": "="}[state[1]]
+
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.order + self.code)
+
+
+class _Array:
+    """Stands for an array under construction, in the form ``_reconstruct`` + state."""
+
+    def __init__(self, *ignored: object) -> None:
+        self.parts: tuple[Any, _Type, Any, bool] | None = None
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, fortran, raw = state
+        self.parts = (shape, kind, raw, bool(fortran))
+
+    def array(self) -> NDArray[Any]:
+        if self.parts is None:
+            raise pickle.UnpicklingError("it holds an array without content")
+        shape, kind, raw, fortran = self.parts
+        if not isinstance(kind, _Type):
+            raise pickle.UnpicklingError("it holds an array of unknown type")
+        dtype = kind.dtype()
+        shape = tuple(int(size) for size in shape)
+        if min(shape, default=0) < 0 or len(raw) != math.prod(shape) * dtype.itemsize:
+            raise pickle.UnpicklingError(
+                f"it holds an array of shape {shape} in {len(raw)} bytes, which do not fit"
+            )
+        return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
+
+
+class _Buffer(_Array):
+    """Stands for an array in the form of pickle protocol 5."""
+
+    def __init__(self, raw: Any, kind: _Type, shape: Any, order: str) -> None:
+        self.parts = (shape, kind, raw, order == "F")
+
+
+class _Latin1(bytes):
+    """Stands for ``codecs.encode``, the way old protocols write bytes."""
+
+    def __new__(cls, text: str, encoding: str) -> _Latin1:
+        if encoding not in ("latin1", "latin-1"):
+            raise pickle.UnpicklingError(f"it holds bytes in the encoding {encoding!r}")
+        return super().__new__(cls, text.encode("latin1"))
+
+
+class _Marker:
+    """Stands for the class ``numpy.ndarray``, which arrays name but nothing here needs."""
+
+
+_KNOWN: dict[tuple[str, str], type] = {
+    ("numpy", "dtype"): _Type,
+    ("numpy", "ndarray"): _Marker,
+    ("_codecs", "encode"): _Latin1,
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _Buffer for core in ("core", "_core")},
+}
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return _KNOWN[module, name]
+        except KeyError:
+            raise pickle.UnpicklingError(
+                f"it asks for {module}.{name}, which no array of numbers needs"
+            ) from None
+
+
+def read_arrays(path: Path) -> Any:
+    """Read a pickled array, or tuples, lists and dicts of arrays; nothing in it is executed.
+
+    The arrays are read-only views of the bytes in the file.
+
+    Raises:
+        ValueError: If the file holds anything else, or is truncated.
+    """
+    try:
+        with path.open("rb") as file:
+            return _unwrap(_Reader(file).load())
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # Broken pickles raise whatever their garbage leads to.
+        raise ValueError(
+            f"{path} is not a whole pickle of plain NumPy arrays ({error}); it was not loaded: "
+            f"fetch it again from its official source."
+        ) from error
+
+
+def _unwrap(value: Any) -> Any:
+    if isinstance(value, _Array):
+        return value.array()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_unwrap(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _unwrap(item) for key, item in value.items()}
+    if isinstance(value, (str, bytes, int, float, bool)) or value is None:
+        return value
+    raise pickle.UnpicklingError(f"it holds a {type(value).__name__}")

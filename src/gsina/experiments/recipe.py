@@ -1,0 +1,135 @@
+"""`Recipe`: everything that defines a run but the seed, as a validated model."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from gsina.data.catalog import DATASETS
+from gsina.methods import METHODS, make_config
+from gsina.names import check_name
+from gsina.nn.backbones import BACKBONES
+from gsina.training.selection import SELECTIONS
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DataPart(_Part):
+    """Which dataset, with the options of its loader."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return check_name(name, DATASETS, "dataset")
+
+
+class MethodPart(_Part):
+    """Which method, with its settings."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> MethodPart:
+        config = make_config(self.name, self.options)
+        ratio = getattr(config, "ratio", 0.5)
+        if not 0 < ratio <= 1:
+            raise ValueError(f"ratio must lie in (0, 1], got {ratio}.")
+        return self
+
+
+class BackbonePart(_Part):
+    """Which network, with its settings."""
+
+    name: str = "gin"
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return check_name(name, BACKBONES, "backbone")
+
+
+class OptimiserPart(_Part):
+    """How to optimise; see :class:`gsina.training.Settings`."""
+
+    epochs: int = Field(default=100, ge=1)
+    batch_size: int = Field(default=128, ge=1)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    plateau_patience: int | None = Field(default=None, ge=1)
+
+
+class SelectionPart(_Part):
+    """Which epoch is reported."""
+
+    rule: Literal["latest-best", "strict-best"] = "latest-best"
+    patience: int | None = Field(default=None, ge=1)
+    first_epoch: int = Field(default=0, ge=0)
+
+
+class Recipe(_Part):
+    """Dataset, method, backbone, optimiser and selection rule."""
+
+    data: DataPart
+    method: MethodPart
+    backbone: BackbonePart = Field(default_factory=BackbonePart)
+    optimiser: OptimiserPart = Field(default_factory=OptimiserPart)
+    selection: SelectionPart = Field(default_factory=SelectionPart)
+
+    @classmethod
+    def parse(cls, values: dict[str, Any]) -> Recipe:
+        """Validate plain values.
+
+        Raises:
+            ValueError: One sentence with the path of the first field that is wrong.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            path = ".".join(str(part) for part in first["loc"]) or "recipe"
+            message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+            if first["type"] == "extra_forbidden":
+                message = _suggest(first["loc"])
+            got = "" if first["type"] in ("missing", "value_error", "extra_forbidden") else (
+                f" (got {first['input']!r})"
+            )
+            raise ValueError(f"recipe field {path}: {message}{got}.") from error
+
+    @classmethod
+    def read(cls, path: Path) -> Recipe:
+        """Read a recipe from a TOML file."""
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no recipe file {path}.") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not valid TOML: {error}.") from error
+        try:
+            return cls.parse(values)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+def _suggest(loc: tuple[int | str, ...]) -> str:
+    """Name the nearest field for one that does not exist."""
+    model: Any = Recipe
+    for part in loc[:-1]:
+        model = model.model_fields[part].annotation
+    try:
+        check_name(str(loc[-1]), model.model_fields, "field")
+    except ValueError as error:
+        return str(error).rstrip(".")
+    return "not a known field"
+
+
+assert set(SELECTIONS) == {"latest-best", "strict-best"}

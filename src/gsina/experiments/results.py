@@ -1,0 +1,96 @@
+"""Result files: one JSON a finished run, found again by what was run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gsina.data.files import locked, save_json
+from gsina.experiments.recipe import Recipe
+from gsina.methods import make_config
+from gsina.training.checkpoint import fingerprint_of
+
+#: The folder of result files, relative to where the command runs.
+DEFAULT_FOLDER = Path("results/runs")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A recipe and a seed: one run."""
+
+    recipe: Recipe
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """A file name that says what was run, with a hash of all settings."""
+        recipe = self.recipe
+        parts = [recipe.data.name, recipe.backbone.name, recipe.method.name, identity(recipe)]
+        return "-".join([*parts, f"seed{self.seed}"])
+
+
+def identity(recipe: Recipe) -> str:
+    """A hash of the settings that differ from the defaults.
+
+    Leaving a setting out and writing its default down give the same identity, and so does a
+    setting that is added to the package later with the old behaviour as its default.
+    """
+    defaults = asdict(make_config(recipe.method.name, {}))
+    values = recipe.model_dump(exclude_defaults=True)
+    options = {
+        key: value
+        for key, value in recipe.method.options.items()
+        if not (key in defaults and defaults[key] == value)
+    }
+    values["method"] = {"name": recipe.method.name, "options": options}
+    return fingerprint_of(values)[:10]
+
+
+class Results:
+    """A folder of result files."""
+
+    def __init__(self, folder: Path = DEFAULT_FOLDER) -> None:
+        self.folder = folder
+
+    def path(self, job: Job) -> Path:
+        """Where the result of a job is, or will be."""
+        return self.folder / f"{job.name}.json"
+
+    def load(self, job: Job) -> dict[str, Any] | None:
+        """The result of a job; ``None`` if it is not there, or broken."""
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            result: dict[str, Any] = json.loads(self.path(job).read_text(encoding="utf-8"))
+            if isinstance(result, dict) and "metrics" in result:
+                return result
+        return None
+
+    def broken(self) -> list[Path]:
+        """Files of the folder that are not whole results; they are run again."""
+        bad = []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                whole = "metrics" in json.loads(path.read_text(encoding="utf-8"))
+            except (ValueError, TypeError):
+                whole = False
+            if not whole:
+                bad.append(path)
+        return bad
+
+    def save(self, job: Job, result: dict[str, Any]) -> Path:
+        """Write a result, atomically."""
+        path = self.path(job)
+        save_json(path, result)
+        return path
+
+    @contextlib.contextmanager
+    def claim(self, job: Job) -> Iterator[bool]:
+        """Hold a job against other processes; yields whether it could be had.
+
+        The lock goes with the process, however that ends.
+        """
+        with locked(self.folder / f".{job.name}.lock") as mine:
+            yield mine

@@ -1,0 +1,103 @@
+"""Many runs: what is done is skipped, what was cut off goes on, one process or several."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.data.files import cache_dir
+from gsina.experiments.recipe import Recipe
+from gsina.experiments.results import Job, Results
+from gsina.experiments.run import run
+from gsina.training.loop import OnEpoch
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of one job: its result, or why there is none."""
+
+    job: Job
+    result: dict[str, Any] | None
+    error: str | None = None
+
+
+def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
+    """The jobs without a result."""
+    return [job for job in jobs if results.load(job) is None]
+
+
+def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Finished:
+    """Run one job, or go on where it was cut off, and store its result.
+
+    A job that another process holds, or has finished meanwhile, is left alone. The checkpoint is
+    kept in the cache folder until the result is on disk.
+    """
+    with results.claim(job) as mine:
+        done = results.load(job)
+        if done is not None:
+            return Finished(job, done)
+        if not mine:
+            return Finished(job, None, "another process is running it")
+        folder = cache_dir() / "runs" / job.name
+        try:
+            finished = run(job.recipe, job.seed, out=folder, resume=True, on_epoch=on_epoch)
+        except (ValueError, RuntimeError, OSError) as error:
+            return Finished(job, None, str(error))
+        results.save(job, finished.result)
+        shutil.rmtree(folder, ignore_errors=True)
+        return Finished(job, finished.result)
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    results: Results,
+    *,
+    processes: int = 1,
+    on_epoch: Callable[[Job, dict[str, Any]], None] | None = None,
+) -> Iterator[Finished]:
+    """Run all jobs that have no result yet; yields each as it ends.
+
+    Args:
+        jobs: What to run.
+        results: Where results are, and go.
+        processes: Jobs at a time, each with one thread if there are several.
+        on_epoch: Called after every epoch; only with one process.
+    """
+    waiting = pending(jobs, results)
+    if processes == 1:
+        for job in waiting:
+            report = None if on_epoch is None else _bind(on_epoch, job)
+            yield run_job(job, results, report)
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_one_thread) as pool:
+        futures = {
+            pool.submit(_run_plain, job.recipe.model_dump(), job.seed, str(results.folder)): job
+            for job in waiting
+        }
+        for future in as_completed(futures):
+            job = futures[future]
+            result, error = future.result()
+            yield Finished(job, result, error)
+
+
+def _bind(on_epoch: Callable[[Job, dict[str, Any]], None], job: Job) -> OnEpoch:
+    return lambda record: on_epoch(job, record)
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def _run_plain(
+    recipe: dict[str, Any], seed: int, folder: str
+) -> tuple[dict[str, Any] | None, str | None]:
+    """:func:`run_job` with plain values in and out, for another process."""
+    finished = run_job(Job(Recipe.parse(recipe), seed), Results(Path(folder)))
+    return finished.result, finished.error

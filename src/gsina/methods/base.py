@@ -1,0 +1,90 @@
+"""`Method`: what every way of training a graph model has in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gsina.data.batch import Batch
+from gsina.data.task import Task
+from gsina.nn.attention import Attention
+
+
+class Output(NamedTuple):
+    """A prediction: logits ``[G, outputs]`` and the attention behind them, if there is one."""
+
+    logits: Tensor
+    attention: Attention | None = None
+
+
+class Method(nn.Module):
+    """A model together with its training objective.
+
+    A method implements :meth:`forward` and, unless the plain task loss will do, :meth:`loss`. One
+    that needs inner loops or several optimisers overrides :meth:`step`.
+    """
+
+    #: Whether, in evaluation, a graph's output is the same in every batch.
+    batch_invariant: ClassVar[bool] = True
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.task = task
+
+    def forward(self, batch: Batch) -> Output:
+        """Predict; noise and dropout only in training mode."""
+        raise NotImplementedError
+
+    def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
+        """Named terms whose sum is minimised.
+
+        Args:
+            batch: Graphs with labels.
+            epoch: The current epoch, counted from 0, for schedules.
+        """
+        return {"prediction": task_loss(self.forward(batch).logits, batch, self.task)}
+
+    def step(
+        self, batch: Batch, optimiser: torch.optim.Optimizer, epoch: int = 0
+    ) -> dict[str, Tensor]:
+        """One optimisation step; returns the loss terms, detached."""
+        optimiser.zero_grad(set_to_none=True)
+        terms = self.loss(batch, epoch)
+        torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        return {name: term.detach() for name, term in terms.items()}
+
+
+def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean") -> Tensor:
+    """Cross-entropy, or squared error in regression; missing labels do not count.
+
+    Args:
+        logits: ``[G, outputs]``.
+        batch: Holds the labels, and at node level the mask of the nodes that count.
+        task: Says which loss.
+        reduction: ``mean`` over the labels that are there, or ``none`` for one loss a graph
+            ``[G]`` (0 where no label is there).
+    """
+    y = batch.labels
+    if batch.mask is not None:
+        logits, y = logits[batch.mask], y[batch.mask]
+    if task.kind == "multiclass":
+        each = F.cross_entropy(logits, y, ignore_index=-1, reduction="none")
+        count = (y != -1).sum()
+    else:
+        y = y.view_as(logits)
+        known = y.isfinite()
+        target = torch.where(known, y, 0).to(logits.dtype)
+        pointwise = (
+            F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+            if task.kind == "binary"
+            else (logits - target).square()
+        )
+        each = (pointwise * known).sum(-1)
+        count = known.sum()
+        if reduction == "none":
+            return each / known.sum(-1).clamp(min=1)
+    return each if reduction == "none" else each.sum() / count.clamp(min=1)

@@ -1,0 +1,39 @@
+"""Empirical risk minimisation: the plain network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gsina.data.batch import Batch
+from gsina.data.task import Task
+from gsina.methods.base import Method, Output
+from gsina.methods.registry import register
+from gsina.nn.predictor import NetworkSpec, Predictor
+
+
+@dataclass(frozen=True)
+class ERMConfig:
+    """ERM has no settings."""
+
+
+@register(
+    name="erm",
+    config=ERMConfig,
+    paper="Vapnik, Principles of risk minimization for learning theory, 1991",
+    levels=("graph", "node"),
+)
+class ERM(Method):
+    """Minimise the mean loss over the training graphs."""
+
+    def __init__(self, predictor: Predictor, task: Task) -> None:
+        super().__init__(task)
+        self.predictor = predictor
+
+    @classmethod
+    def build(cls, spec: NetworkSpec, task: Task, config: ERMConfig) -> ERM:
+        """A fresh model."""
+        return cls(spec.predictor(task.outputs), task)
+
+    def forward(self, batch: Batch) -> Output:
+        """Predict from the whole graph."""
+        return Output(self.predictor(batch))

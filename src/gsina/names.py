@@ -1,0 +1,25 @@
+"""Looking things up by name, with an error that suggests the nearest one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def check_name(name: str, known: Iterable[str], what: str) -> str:
+    """Return ``name`` if it is one of ``known``; otherwise raise and suggest.
+
+    Args:
+        name: The name a user gave.
+        known: All names that would be right.
+        what: The kind of thing, for the message: ``"method"``, ``"dataset"``.
+
+    Raises:
+        ValueError: One sentence with the nearest name and the list of all.
+    """
+    names = sorted(known)
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"unknown {what} {name!r};{hint} known: {', '.join(names)}.")

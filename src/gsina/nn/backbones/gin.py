@@ -1,0 +1,62 @@
+"""GIN, as in the GSAT benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.nn import GINConv, GINEConv
+
+from gsina.nn.encoders import make_encoder
+from gsina.ops.dropout import dropout
+
+
+class GIN(nn.Module):
+    """Graph isomorphism network (Xu et al., 2019), with edge features where there are any.
+
+    A layer sends ``relu(h_j + W e_ij)`` (``h_j`` without edge features), sums, adds ``h_i`` and
+    applies Linear, BatchNorm, ReLU, Linear; then ReLU and dropout. No residual connection.
+
+    Args:
+        in_channels: Number of node features, or the sizes of categorical ones.
+        hidden_channels: Width H.
+        num_layers: Number of layers.
+        dropout: Dropout after every layer.
+        edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
+    """
+
+    readout = "sum"
+
+    def __init__(
+        self,
+        in_channels: int | Sequence[int],
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        dropout: float = 0.3,
+        edge_channels: int | Sequence[int] = 0,
+    ) -> None:
+        super().__init__()
+        width = hidden_channels
+        self.out_channels = width
+        self.dropout = dropout
+        self.encode_nodes = make_encoder(in_channels, width)
+        self.encode_edges = make_encoder(edge_channels, width) if edge_channels else None
+        self.layers = nn.ModuleList()
+        for _ in range(num_layers):
+            mlp = nn.Sequential(
+                nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
+            )
+            self.layers.append(GINEConv(mlp, edge_dim=width) if edge_channels else GINConv(mlp))
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``."""
+        h = self.encode_nodes(x)
+        extra = () if self.encode_edges is None else (self.encode_edges(edge_attr),)
+        for layer in self.layers:
+            h = dropout(F.relu(layer(h, edge_index, *extra)), self.dropout, self.training)
+        return h
+
+    def make_head(self, out_channels: int) -> nn.Module:
+        """The head that goes with this network: one linear layer."""
+        return nn.Linear(self.out_channels, out_channels)

@@ -1,0 +1,35 @@
+"""From raw node and edge features to the hidden width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+
+class CategoryEncoder(nn.Module):
+    """Sum of one embedding a column of integer features, as OGB's atom and bond encoders."""
+
+    def __init__(self, sizes: Sequence[int], channels: int) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in sizes)
+        for table in self.tables:
+            bound = math.sqrt(6 / (table.num_embeddings + channels))  # type: ignore[operator]
+            nn.init.uniform_(table.weight, -bound, bound)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[N, columns]`` of integers to ``[N, channels]``."""
+        if x.size(1) != len(self.tables):
+            raise ValueError(f"expected {len(self.tables)} integer columns, got {x.size(1)}.")
+        total: Tensor = self.tables[0](x[:, 0])
+        for column, table in enumerate(list(self.tables)[1:], start=1):
+            total = total + table(x[:, column])
+        return total
+
+
+def make_encoder(features: int | Sequence[int], channels: int) -> nn.Module:
+    """A linear layer for ``features`` numbers, embeddings for a list of category sizes."""
+    if isinstance(features, int):
+        return nn.Linear(features, channels)
+    return CategoryEncoder(features, channels)

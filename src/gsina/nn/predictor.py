@@ -1,0 +1,99 @@
+"""`Predictor`: a network, a readout and a head, with or without attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from gsina.data.batch import Batch
+from gsina.names import check_name
+from gsina.nn.attention import Attention
+from gsina.nn.backbones import BACKBONES
+from gsina.nn.network import run_network
+from gsina.nn.readout import READOUTS, readout
+from gsina.nn.weighting import weighted_messages
+from gsina.ops.groups import Groups
+
+
+class Predictor(nn.Module):
+    """Logits of a batch from any PyG network that returns node states.
+
+    Args:
+        network: Called as ``network(x, edge_index)``, with ``edge_attr`` and ``batch`` if its
+            ``forward`` names them; returns node states ``[N, H]``.
+        head: From pooled states ``[G, H]`` (node states at node level) to logits; ``None`` if the
+            network's output is the logits.
+        readout: ``sum``, ``mean`` or ``max`` over the nodes of each graph; ``None`` at node level,
+            or for a network that pools by itself (which then sees no node attention).
+    """
+
+    def __init__(
+        self, network: nn.Module, head: nn.Module | None = None, readout: str | None = None
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.head = head
+        self.readout = None if readout is None else check_name(readout, READOUTS, "readout")
+
+    def embed(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
+        """Node states, with messages multiplied by ``edge_weight`` ``[E]``."""
+        return embed(self.network, batch, edge_weight)
+
+    def forward(self, batch: Batch, attention: Attention | None = None) -> Tensor:
+        """Logits ``[G, outputs]``, or ``[N, outputs]`` at node level."""
+        edge, node = (None, None) if attention is None else (attention.edge, attention.node)
+        return self.classify(self.embed(batch, edge), batch, node)
+
+    def classify(self, h: Tensor, batch: Batch, node_weight: Tensor | None = None) -> Tensor:
+        """Logits from node states that :meth:`embed` returned."""
+        if self.readout is not None:
+            graphs = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+            h = readout(h, graphs, self.readout, node_weight)
+        return h if self.head is None else self.head(h)
+
+
+def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
+    """Node states ``[N, H]`` of a batch by any PyG network."""
+    with weighted_messages(network, edge_weight, batch.edge_index):
+        return run_network(
+            network,
+            batch.x,
+            batch.edge_index,
+            edge_attr=batch.edge_attr,
+            batch=batch.node_graph,
+            num_graphs=batch.num_graphs,
+        )
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """How to make the networks of a method: the backbone by name and the data's widths.
+
+    Attributes:
+        backbone: Name of the backbone.
+        in_channels: Number of node features, or the sizes of categorical ones.
+        edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
+        options: Further arguments of the backbone, such as ``hidden_channels``.
+    """
+
+    backbone: str
+    in_channels: int | Sequence[int]
+    edge_channels: int | Sequence[int] = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def network(self, in_channels: int | None = None) -> Any:
+        """A fresh backbone; ``in_channels`` replaces the data's node features."""
+        make = BACKBONES[check_name(self.backbone, BACKBONES, "backbone")]
+        return make(
+            self.in_channels if in_channels is None else in_channels,
+            edge_channels=self.edge_channels,
+            **self.options,
+        )
+
+    def predictor(self, outputs: int, in_channels: int | None = None) -> Predictor:
+        """A fresh backbone with its own readout and head."""
+        network = self.network(in_channels)
+        return Predictor(network, network.make_head(outputs), network.readout)

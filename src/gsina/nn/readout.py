@@ -1,0 +1,34 @@
+"""From node states to graph states, weighted by node attention."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gsina.ops.groups import Groups
+
+READOUTS = ("sum", "mean", "max")
+
+
+def readout(h: Tensor, graphs: Groups, how: str, weight: Tensor | None = None) -> Tensor:
+    """Pool node states ``[N, H]`` into graph states ``[G, H]``.
+
+    Args:
+        h: Node states.
+        graphs: Graph of every node.
+        how: ``sum`` of the weighted states, ``mean`` weighted (the weighted sum over the sum of the
+            weights), or ``max`` of the weighted states. A graph without nodes, or whose weights
+            are all 0, gives 0.
+        weight: Node attention ``[N]``; ``None`` weighs every node 1.
+    """
+    if weight is not None:
+        h = h * weight.unsqueeze(-1)
+    if how == "sum":
+        return graphs.sum(h)
+    if how == "mean":
+        total = graphs.counts(h) if weight is None else graphs.sum(weight)
+        return graphs.sum(h) / torch.where(total == 0, 1, total).unsqueeze(-1)
+    if graphs.index is None:
+        return h.amax(0, keepdim=True)
+    index = graphs.index.unsqueeze(-1).expand_as(h)
+    return h.new_zeros(graphs.num, h.size(1)).scatter_reduce(0, index, h, "amax", include_self=False)

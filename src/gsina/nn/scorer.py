@@ -1,0 +1,99 @@
+"""Scorers: one number an edge, from the embeddings of its two ends."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gsina.names import check_name
+from gsina.ops.dropout import dropout
+from gsina.ops.groups import Groups
+from gsina.ops.instance_norm import instance_norm
+
+
+class PairLinear(nn.Linear):
+    """A linear layer on ``[h_source, h_target]``, computed on the nodes and gathered.
+
+    The same parameters and values as ``nn.Linear(2 * channels, out)`` on the concatenation, at the
+    cost of nodes instead of edges.
+    """
+
+    def __init__(self, channels: int, out_channels: int) -> None:
+        super().__init__(2 * channels, out_channels)
+
+    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
+        """``[N, channels]`` and ``[2, E]`` to ``[E, out_channels]``."""
+        for_source, for_target = self.weight.chunk(2, dim=1)
+        source = F.linear(h, for_source).index_select(0, edge_index[0])
+        target = F.linear(h, for_target, self.bias).index_select(0, edge_index[1])
+        return source + target
+
+
+class NormedScorer(nn.Module):
+    """The GSAT benchmark's scorer, 2H -> 4H -> H -> 1.
+
+    Instance norm over the edges of each graph, ReLU and dropout after both hidden layers.
+    """
+
+    def __init__(self, channels: int, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.first = PairLinear(channels, 4 * channels)
+        self.second = nn.Linear(4 * channels, channels)
+        self.last = nn.Linear(channels, 1)
+        self.dropout = dropout
+
+    def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
+        """Scores ``[E]`` from embeddings ``[N, H]`` and the graph of every edge."""
+        z = self._finish(self.first(h, edge_index), graphs)
+        z = self._finish(self.second(z), graphs)
+        scores: Tensor = self.last(z)
+        return scores.squeeze(-1)
+
+    def _finish(self, z: Tensor, graphs: Groups) -> Tensor:
+        return dropout(F.relu(instance_norm(z, graphs)), self.dropout, self.training)
+
+
+class PlainScorer(nn.Module):
+    """The two-layer scorer of the paper's text, 2H -> 4H -> 1 with ReLU."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = PairLinear(channels, 4 * channels)
+        self.last = nn.Linear(4 * channels, 1)
+
+    def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
+        """Scores ``[E]`` from embeddings ``[N, H]``; ``graphs`` is not needed here."""
+        scores: Tensor = self.last(F.relu(self.first(h, edge_index)))
+        return scores.squeeze(-1)
+
+
+class PairScorer(nn.Module):
+    """Any module of the user's, applied to ``[h_source, h_target]`` of every edge."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
+        """Scores ``[E]`` from the concatenation ``[E, 2H]``."""
+        pair = torch.cat([h.index_select(0, edge_index[0]), h.index_select(0, edge_index[1])], 1)
+        scores: Tensor = self.module(pair)
+        if scores.numel() != edge_index.size(1):
+            raise ValueError(
+                f"the scorer must return one score an edge, that is {edge_index.size(1)} numbers, "
+                f"got shape {list(scores.shape)}."
+            )
+        return scores.reshape(-1)
+
+
+SCORERS = {"normed": NormedScorer, "plain": PlainScorer}
+
+
+def make_scorer(scorer: str | nn.Module, channels: int) -> nn.Module:
+    """A scorer by name (``normed``, ``plain``), or the user's module wrapped."""
+    if isinstance(scorer, (NormedScorer, PlainScorer)):
+        return scorer
+    if isinstance(scorer, nn.Module):
+        return PairScorer(scorer)
+    return SCORERS[check_name(scorer, SCORERS, "scorer")](channels)

@@ -1,0 +1,36 @@
+"""Index work on edge lists."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def reverse_edges(edge_index: Tensor, num_nodes: int) -> Tensor | None:
+    """Find the opposite edge of every edge.
+
+    The k-th edge i -> j is paired with the k-th edge j -> i, so the result is its own inverse also
+    for graphs with parallel edges. An edge without an opposite, and a self-loop, is paired with
+    itself.
+
+    Args:
+        edge_index: Source and target ``[2, E]``, int64.
+        num_nodes: Number of nodes.
+
+    Returns:
+        Index of the opposite edge ``[E]``, int64, or ``None`` if no edge has one.
+    """
+    source, target = edge_index
+    num_edges = source.numel()
+    if num_edges == 0:
+        return None
+    key, order = torch.sort(source * num_nodes + target, stable=True)
+    opposite, opposite_order = torch.sort(target * num_nodes + source, stable=True)
+    position = torch.arange(num_edges, device=edge_index.device)
+    rank = position - torch.searchsorted(opposite, opposite)
+    slot = torch.searchsorted(key, opposite) + rank
+    slot_or_end = slot.clamp(max=num_edges - 1)
+    paired = (slot < num_edges) & (key[slot_or_end] == opposite)
+    reverse = torch.empty_like(position)
+    reverse[opposite_order] = torch.where(paired, order[slot_or_end], opposite_order)
+    return reverse if bool((reverse != position).any()) else None

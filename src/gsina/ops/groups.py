@@ -1,0 +1,73 @@
+"""`Groups`: reductions over ragged groups of a flat tensor, without padding and without loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which group every element of a flat tensor belongs to.
+
+    Attributes:
+        index: Group of every element ``[N]``, int64, in any order; ``None`` if all are one group.
+        num: Number of groups G; groups may be empty.
+        size: Number of elements N.
+    """
+
+    index: Tensor | None
+    num: int
+    size: int
+
+    @classmethod
+    def whole(cls, size: int) -> Groups:
+        """All ``size`` elements in one group."""
+        return cls(None, 1, size)
+
+    def counts(self, like: Tensor) -> Tensor:
+        """Number of elements of each group ``[G]``, with the dtype and device of ``like``."""
+        if self.index is None:
+            return like.new_full((1,), self.size)
+        ones = like.new_ones(()).expand(self.size)
+        return like.new_zeros(self.num).scatter_add_(0, self.index, ones)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Sum over each group: ``[N, ...] -> [G, ...]``; 0 for an empty group."""
+        if self.index is None:
+            return values.sum(0, keepdim=True)
+        index = self.index
+        if values.dim() > 1:
+            index = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+        return values.new_zeros(self.num, *values.shape[1:]).scatter_add(0, index, values)
+
+    def max(self, values: Tensor) -> Tensor:
+        """Maximum over each group: ``[N] -> [G]``; -inf for an empty group."""
+        return self._extreme(values, "amax", -torch.inf)
+
+    def min(self, values: Tensor) -> Tensor:
+        """Minimum over each group: ``[N] -> [G]``; inf for an empty group."""
+        return self._extreme(values, "amin", torch.inf)
+
+    def spread(self, per_group: Tensor) -> Tensor:
+        """Hand every element the value of its group: ``[G, ...] -> [N, ...]``.
+
+        For a single group the result is ``[1, ...]``, which broadcasts.
+        """
+        return per_group if self.index is None else per_group.index_select(0, self.index)
+
+    def logsumexp(self, values: Tensor) -> Tensor:
+        """``log sum exp`` over each group: ``[N] -> [G]``; -inf for an empty group."""
+        top = self.max(values.detach())
+        shift = torch.where(top.isfinite(), top, torch.zeros_like(top))
+        return self.sum((values - self.spread(shift)).exp()).log() + shift
+
+    def _extreme(self, values: Tensor, reduce: str, empty: float) -> Tensor:
+        start = values.new_full((self.num,), empty)
+        if self.index is None:
+            if self.size == 0:
+                return start
+            return (values.amax(0) if reduce == "amax" else values.amin(0)).view(1)
+        return start.scatter_reduce(0, self.index, values, reduce)

@@ -1,0 +1,22 @@
+"""The loop, selection rules, checkpoints and seeds."""
+
+from gsina.training.evaluate import Predictions, evaluate, predict, score
+from gsina.training.loop import Diverged, Interrupted, Progress, Settings, fit
+from gsina.training.seeds import seed_everything
+from gsina.training.selection import SELECTIONS, Selection, make_selection
+
+__all__ = [
+    "SELECTIONS",
+    "Diverged",
+    "Interrupted",
+    "Predictions",
+    "Progress",
+    "Selection",
+    "Settings",
+    "evaluate",
+    "fit",
+    "make_selection",
+    "predict",
+    "score",
+    "seed_everything",
+]

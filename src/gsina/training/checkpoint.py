@@ -1,0 +1,103 @@
+"""Everything a run needs to go on, as tensors in one file that is replaced atomically."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gsina.data.files import load_tensors, save_tensors
+
+FORMAT = 1
+
+
+@dataclass
+class Checkpoint:
+    """State between two epochs.
+
+    Attributes:
+        weights: Parameters and buffers of the model.
+        best: Those of the selected epoch; empty if none is selected yet.
+        optimiser: ``state_dict()`` of the optimiser.
+        rng: States of torch's generator and of the shuffling generator.
+        progress: JSON-able: next epoch, history, selection.
+    """
+
+    weights: dict[str, Tensor]
+    best: dict[str, Tensor]
+    optimiser: dict[str, Any]
+    rng: dict[str, Tensor]
+    progress: dict[str, Any]
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint, fingerprint: str) -> None:
+    """Write a checkpoint aside and replace the old one."""
+    tensors = {f"weights/{name}": value for name, value in checkpoint.weights.items()}
+    tensors |= {f"best/{name}": value for name, value in checkpoint.best.items()}
+    tensors |= {f"rng/{name}": value for name, value in checkpoint.rng.items()}
+    numbers: dict[str, dict[str, Any]] = {}
+    for key, state in checkpoint.optimiser["state"].items():
+        numbers[str(key)] = {}
+        for name, value in state.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimiser/{key}/{name}"] = value
+            else:
+                numbers[str(key)][name] = value
+    meta = {
+        "format": FORMAT,
+        "fingerprint": fingerprint,
+        "progress": checkpoint.progress,
+        "optimiser": {"groups": checkpoint.optimiser["param_groups"], "state": numbers},
+    }
+    save_tensors(path, tensors, meta)
+
+
+def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
+    """Read a checkpoint of the run with this fingerprint.
+
+    Raises:
+        ValueError: If the file is broken, of a newer format, or of a run with other settings.
+    """
+    tensors, meta = load_tensors(path)
+    if meta.get("format", FORMAT + 1) > FORMAT:
+        raise ValueError(f"{path} was written by a newer gsina; update gsina to resume it.")
+    if meta["fingerprint"] != fingerprint:
+        raise ValueError(
+            f"{path} belongs to a run with other settings; resume with the settings it was "
+            "started with, or choose another --out."
+        )
+    parts: dict[str, dict[str, Any]] = {"weights": {}, "best": {}, "rng": {}, "optimiser": {}}
+    for key, value in tensors.items():
+        part, name = key.split("/", 1)
+        parts[part][name] = value
+    state: dict[int, dict[str, Any]] = {
+        int(key): dict(value) for key, value in meta["optimiser"]["state"].items()
+    }
+    for key, value in parts["optimiser"].items():
+        number, name = key.split("/")
+        state[int(number)][name] = value
+    optimiser = {"state": state, "param_groups": meta["optimiser"]["groups"]}
+    return Checkpoint(
+        parts["weights"], parts["best"], optimiser, parts["rng"], meta["progress"]
+    )
+
+
+def copy_weights(model: nn.Module) -> dict[str, Tensor]:
+    """A copy of all parameters and buffers, on the CPU."""
+    return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
+
+
+def fingerprint_of(settings: Any) -> str:
+    """A short hash of JSON-able settings."""
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def rng_states(shuffle: torch.Generator) -> dict[str, Tensor]:
+    """The states of the generators that training draws from."""
+    return {"torch": torch.get_rng_state(), "shuffle": shuffle.get_state()}

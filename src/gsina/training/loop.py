@@ -1,0 +1,256 @@
+"""The training loop: plain, resumable, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gsina.data.batch import Batch
+from gsina.data.dataset import Dataset
+from gsina.data.files import write_aside
+from gsina.data.task import Task
+from gsina.methods.base import Method
+from gsina.training.checkpoint import (
+    Checkpoint,
+    copy_weights,
+    fingerprint_of,
+    load_checkpoint,
+    rng_states,
+    save_checkpoint,
+)
+from gsina.training.evaluate import predict, score
+from gsina.training.selection import Score, Selection
+
+
+class Diverged(RuntimeError):
+    """The loss is no longer a number."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during training; says which epochs are safe on disk."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to optimise.
+
+    Attributes:
+        epochs: Largest number of epochs.
+        batch_size: Graphs a step.
+        learning_rate: Of Adam.
+        weight_decay: Of Adam (added to the gradient).
+        plateau_patience: Halve the learning rate after this many epochs without a better
+            validation metric; ``None``: never.
+    """
+
+    epochs: int = 100
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    plateau_patience: int | None = None
+
+
+@dataclass
+class Progress:
+    """What has happened so far; JSON-able, stored in every checkpoint."""
+
+    epoch: int = 0
+    best_epoch: int = -1
+    best: list[float] | None = None
+    waited: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+#: Called after every batch with (batches done, batches of the epoch).
+OnBatch = Callable[[int, int], None]
+#: Called after every epoch with its record.
+OnEpoch = Callable[[dict[str, Any]], None]
+
+
+def fit(
+    method: Method,
+    dataset: Dataset,
+    settings: Settings,
+    selection: Selection,
+    *,
+    seed: int = 0,
+    out: Path | None = None,
+    resume: bool = False,
+    on_batch: OnBatch | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Progress:
+    """Train on ``train``, select on ``val``; the model ends with the selected weights.
+
+    Args:
+        method: A fresh model, initialised under ``seed``.
+        dataset: Splits; only ``train`` and ``val`` are looked at.
+        settings: Optimisation.
+        selection: Which epoch wins, and when to stop.
+        seed: Seeds the shuffling; dropout and noise go on from torch's generator.
+        out: Folder for ``checkpoint.safetensors`` and ``log.jsonl``; ``None`` keeps nothing.
+        resume: Go on from the checkpoint in ``out`` if there is one.
+        on_batch: Called after every batch.
+        on_epoch: Called after every epoch.
+
+    Raises:
+        Diverged: If the loss is not finite, with the step and the cause.
+        Interrupted: On Ctrl-C; the checkpoint of the last whole epoch is on disk.
+    """
+    optimiser = torch.optim.Adam(
+        method.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        fused=True,
+    )
+    shuffle = torch.Generator().manual_seed(seed)
+    progress, best = Progress(), dict[str, Tensor]()
+    run = fingerprint_of([asdict(settings), asdict(selection), selection.name, seed, dataset.name])
+    path = None if out is None else out / "checkpoint.safetensors"
+    if resume and path is not None and path.exists():
+        progress, best = _restore(load_checkpoint(path, run), method, optimiser, shuffle)
+    try:
+        while not _finished(progress, settings, selection):
+            record = _epoch(method, dataset, settings, optimiser, shuffle, progress.epoch, on_batch)
+            improved = _judge(progress, record, selection, dataset.task)
+            if improved:
+                best = copy_weights(method)
+            _lower_learning_rate(optimiser, settings, progress)
+            progress.history.append(record)
+            progress.epoch += 1
+            if path is not None:
+                state = Checkpoint(
+                    copy_weights(method),
+                    best,
+                    optimiser.state_dict(),
+                    rng_states(shuffle),
+                    asdict(progress),
+                )
+                save_checkpoint(path, state, run)
+                _write_log(path.with_name("log.jsonl"), progress.history)
+            if on_epoch is not None:
+                on_epoch(record)
+    except KeyboardInterrupt as stop:
+        raise Interrupted(_interruption(path, progress.epoch)) from stop
+    if best:
+        method.load_state_dict(best)
+    return progress
+
+
+def _finished(progress: Progress, settings: Settings, selection: Selection) -> bool:
+    patience = selection.patience
+    tired = patience is not None and progress.waited >= patience
+    return tired or progress.epoch >= settings.epochs
+
+
+def _epoch(
+    method: Method,
+    dataset: Dataset,
+    settings: Settings,
+    optimiser: torch.optim.Optimizer,
+    shuffle: torch.Generator,
+    epoch: int,
+    on_batch: OnBatch | None,
+) -> dict[str, Any]:
+    """Train for one epoch and validate."""
+    started = time.perf_counter()
+    method.train()
+    device = next(method.parameters()).device
+    steps = math.ceil(len(dataset.train) / settings.batch_size)
+    totals: dict[str, Tensor] = {}
+    for step, batch in enumerate(dataset.train.batches(settings.batch_size, shuffle)):
+        batch = batch.to(device)
+        terms = method.step(batch, optimiser, epoch)
+        for name, term in terms.items():
+            totals[name] = totals.get(name, torch.zeros_like(term)) + term
+        # On the CPU a look at the loss is free; elsewhere it would stall the device.
+        if device.type == "cpu" or step + 1 == steps:
+            _check_finite(method, batch, totals, epoch, step)
+        if on_batch is not None:
+            on_batch(step + 1, steps)
+    trained = time.perf_counter()
+    val = score(predict(method, dataset.val), dataset.val, dataset.task)
+    return {
+        "epoch": epoch,
+        "train": {name: float(total) / steps for name, total in totals.items()},
+        "val": val,
+        "learning_rate": optimiser.param_groups[0]["lr"],
+        "seconds": round(trained - started, 4),
+        "seconds_validation": round(time.perf_counter() - trained, 4),
+    }
+
+
+def _check_finite(
+    method: Method, batch: Batch, totals: dict[str, Tensor], epoch: int, step: int
+) -> None:
+    bad = [name for name, total in totals.items() if not math.isfinite(float(total))]
+    if not bad:
+        return
+    if batch.x.is_floating_point() and not bool(batch.x.isfinite().all()):
+        cause = "the node features of this batch hold NaN or infinite values; clean the data"
+    elif any(not bool(value.isfinite().all()) for value in method.parameters()):
+        cause = "the weights have overflowed; lower the learning rate"
+    else:
+        cause = "the loss has overflowed; lower the learning rate"
+    raise Diverged(
+        f"training diverged in epoch {epoch}, step {step}: the {bad[0]} loss is "
+        f"{float(totals[bad[0]])}; {cause}."
+    )
+
+
+def _judge(
+    progress: Progress, record: dict[str, Any], selection: Selection, task: Task
+) -> bool:
+    """Update the selection by the epoch's validation result; tell whether it is the best."""
+    sign = 1 if task.larger_is_better else -1
+    new = Score(sign * record["val"][task.metric], record["val"]["loss"])
+    best = None if progress.best is None else Score(*progress.best)
+    improved = selection.better(record["epoch"], new, best)
+    record["best"] = improved
+    if improved:
+        progress.best, progress.best_epoch, progress.waited = list(new), record["epoch"], 0
+    elif record["epoch"] >= selection.first_epoch:
+        progress.waited += 1
+    return improved
+
+
+def _lower_learning_rate(
+    optimiser: torch.optim.Optimizer, settings: Settings, progress: Progress
+) -> None:
+    patience = settings.plateau_patience
+    if patience is not None and progress.waited and progress.waited % (patience + 1) == 0:
+        for group in optimiser.param_groups:
+            group["lr"] /= 2
+
+
+def _restore(
+    state: Checkpoint,
+    method: Method,
+    optimiser: torch.optim.Optimizer,
+    shuffle: torch.Generator,
+) -> tuple[Progress, dict[str, Tensor]]:
+    method.load_state_dict(state.weights)
+    optimiser.load_state_dict(state.optimiser)
+    torch.set_rng_state(state.rng["torch"])
+    shuffle.set_state(state.rng["shuffle"])
+    return Progress(**state.progress), state.best
+
+
+def _write_log(path: Path, history: list[dict[str, Any]]) -> None:
+    with write_aside(path) as file:
+        file.write("".join(json.dumps(record) + "\n" for record in history).encode())
+
+
+def _interruption(path: Path | None, epoch: int) -> str:
+    if path is None:
+        return f"interrupted in epoch {epoch}; nothing was saved because no folder was given."
+    if epoch == 0:
+        return "interrupted in the first epoch; nothing to resume yet."
+    return f"interrupted in epoch {epoch}; {epoch} whole epochs are saved in {path.parent}."

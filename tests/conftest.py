@@ -1,0 +1,35 @@
+"""Settings of all tests: a cache of their own, one thread, and what to skip where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+from hypothesis import settings
+
+settings.register_profile("local", deadline=None)
+# A failure on a build machine must come back on the next run, so examples are fixed there.
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Point the cache to a temporary folder and use one thread, here and in child processes."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GSINA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield
+    torch.set_num_threads(threads)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what this machine cannot run, with the reason."""
+    if item.get_closest_marker("data") and not os.environ.get("GSINA_DATA"):
+        pytest.skip("needs the real datasets; set GSINA_DATA to their folder")
+    if item.get_closest_marker("cuda") and not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device, and there is none")

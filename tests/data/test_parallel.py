@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from gsina.data.parallel import cores, parallel_map
+
+
+def square(value: int) -> tuple[int, int]:
+    return value * value, os.getpid()
+
+
+def fail(value: int) -> int:
+    raise ValueError(f"got {value}")
+
+
+@pytest.mark.parametrize("jobs", [None, 1, 2])
+def test_in_order(jobs: int | None) -> None:
+    seen: list[tuple[int, int | None]] = []
+    results = parallel_map(
+        square, range(5), jobs=jobs, progress=lambda done, total: seen.append((done, total))
+    )
+    assert [result for result, _ in results] == [0, 1, 4, 9, 16]
+    assert seen == [(done, 5) for done in range(1, 6)]
+    if jobs == 1:
+        assert {process for _, process in results} == {os.getpid()}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_errors_come_through(jobs: int) -> None:
+    with pytest.raises(ValueError, match="got 7"):
+        parallel_map(fail, [7, 7], jobs=jobs)
+
+
+def test_nothing_to_do() -> None:
+    assert parallel_map(square, []) == []
+
+
+def test_cores() -> None:
+    assert cores() >= 1
