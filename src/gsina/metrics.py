@@ -1,6 +1,6 @@
 """Metrics of predictions and of explanations.
 
-Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE, R2.
+Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE.
 Explanations: ROC-AUC of edge attention against ground truth (pooled and per graph), precision@k.
 All take tensors and return Python floats; a value that is not defined (no label, one class only)
 is NaN, never a made-up number.
@@ -29,7 +29,7 @@ def predicted_classes(logits: Tensor, task: Task) -> Tensor:
 def accuracy(logits: Tensor, y: Tensor, task: Task) -> float:
     """Share of right answers among the labels that are there."""
     y = y if task.kind == "multiclass" else y.view_as(logits)
-    known = (y != -1) if task.kind == "multiclass" else y.isfinite()
+    known = (y != -1) if task.kind == "multiclass" else ~y.isnan()
     if not bool(known.any()):
         return math.nan
     right = predicted_classes(logits, task)[known] == y[known]
@@ -52,19 +52,19 @@ def roc_auc(logits: Tensor, y: Tensor, task: Task) -> float:
     areas = [
         roc_auc_score(column[known], score[known])
         for score, column in zip(scores.T, truth.T, strict=True)
-        if len(np.unique(column[known := np.isfinite(column)])) == 2
+        if len(np.unique(column[known := ~np.isnan(column)])) == 2
     ]
     return float(np.mean(areas)) if areas else math.nan
 
 
 def mcc(logits: Tensor, y: Tensor, task: Task) -> float:
-    """Matthews correlation coefficient."""
+    """Matthews correlation coefficient; 0 for a constant guess, NaN if the labels are constant."""
     guess, truth = _known_classes(logits, y, task)
-    return float(matthews_corrcoef(truth, guess)) if len(truth) else math.nan
+    return float(matthews_corrcoef(truth, guess)) if len(np.unique(truth)) > 1 else math.nan
 
 
 def f1(logits: Tensor, y: Tensor, task: Task) -> float:
-    """Macro F1: mean over classes."""
+    """Macro F1: mean over the classes that occur in labels or guesses."""
     guess, truth = _known_classes(logits, y, task)
     return float(f1_score(truth, guess, average="macro")) if len(truth) else math.nan
 
@@ -72,7 +72,7 @@ def f1(logits: Tensor, y: Tensor, task: Task) -> float:
 def rmse(predicted: Tensor, y: Tensor, task: Task) -> float:
     """Root of the mean squared error over the labels that are there."""
     y = y.view_as(predicted)
-    known = y.isfinite()
+    known = ~y.isnan()
     if not bool(known.any()):
         return math.nan
     return float((predicted[known].double() - y[known].double()).square().mean().sqrt())
@@ -83,7 +83,7 @@ def _known_classes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     guess = predicted_classes(logits, task)
     y = y if task.kind == "multiclass" else y.view_as(logits)
-    known = (y != -1) if task.kind == "multiclass" else y.isfinite()
+    known = (y != -1) if task.kind == "multiclass" else ~y.isnan()
     return guess[known].cpu().numpy(), y[known].long().cpu().numpy()
 
 

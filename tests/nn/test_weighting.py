@@ -362,6 +362,54 @@ class TestSelfLoops:
         with weighted_messages(network, weights):
             assert_same(outcome(network, x, edge_index, weights), want, atol=1e-6, rtol=1e-5)
 
+    def test_loops_that_a_laplacian_adds(self):
+        torch.manual_seed(0)
+        x, edge_index, weights = make("loops last")
+        layer = ChebConv(FEATURES, 5, K=2)
+        scale = {"lambda_max": torch.tensor(3.0)}  # at 2 the loops of the layer are all zero
+        want = weighted_by_hand(layer, weights, "loops last")(x, edge_index, **scale)
+        with weighted_messages(layer, weights):
+            torch.testing.assert_close(layer(x, edge_index, **scale), want)
+
+    def test_layers_that_add_loops_beside_layers_that_copy(self):
+        class Both(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gcn = GCNConv(FEATURES, 5)
+                self.sum = SimpleConv(aggr="sum")
+
+            def forward(self, x, edge_index):
+                copied = edge_index.clone()
+                return torch.cat([self.gcn(x, copied), self.sum(x, copied)], dim=1)
+
+        torch.manual_seed(0)
+        x, edge_index, weights = make("loops last")
+        network = Both()
+        want = weighted_by_hand(network, weights, "loops last")(x, edge_index)
+        with weighted_messages(network, weights):
+            torch.testing.assert_close(network(x, edge_index), want)
+
+    def test_the_same_weights_on_the_next_graph(self):
+        torch.manual_seed(0)
+        layer = GCNConv(FEATURES, 5)
+        x, first, weights = make("loops first")
+        _, last, _ = make("loops last")
+        with weighted_messages(layer, weights):
+            layer(x, first)
+            got = layer(x, last)
+        want = weighted_by_hand(layer, weights, "loops last")(x, last)
+        torch.testing.assert_close(got, want)
+
+    def test_network_that_changes_the_integer_type(self):
+        class Long(GINConv):
+            def forward(self, x, edge_index):
+                return super().forward(x, edge_index.long())
+
+        x, edge_index, weights = make("some loops")
+        layer = Long(mlp())
+        with weighted_messages(layer, weights):
+            assert torch.equal(layer(x, edge_index.int()), layer(x, edge_index))
+
     def test_network_that_replaces_loops_itself(self):
         class Replaces(nn.Module):
             def __init__(self):
@@ -778,6 +826,7 @@ class TestErrors:
             deepcopy(network)(x, edge_index)
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call")
 class TestCompile:
     """PyG runs no hooks in compiled code; weights must not get lost without a word."""
 

@@ -116,10 +116,21 @@ class Batch:
         )
 
     def to_pyg(self) -> Any:
-        """Convert into a PyG ``Batch``; ``batch.to_data_list()`` splits it again."""
+        """Convert into a PyG ``Batch``; ``batch.to_data_list()`` splits it again.
+
+        One graph with labels (or a mask) of its nodes becomes a PyG ``Data`` with ``train_mask``.
+        """
         if self.num_graphs == 0:
             raise ValueError("this batch has no graphs; PyG cannot hold a batch of none.")
         from torch_geometric.data import Batch as PygBatch
+        from torch_geometric.data import Data
+
+        per_node = self.y is not None and self.y.size(0) != self.num_graphs
+        if self.num_graphs == 1 and (per_node or self.mask is not None):
+            names = ("x", "edge_index", "edge_attr", "y", "edge_truth", "node_truth")
+            parts = {name: getattr(self, name) for name in names}
+            parts["train_mask"] = self.mask
+            return Data(**{name: value for name, value in parts.items() if value is not None})
 
         from gsina.data.packed import PackedGraphs
 

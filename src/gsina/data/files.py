@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import secrets
 from collections.abc import Iterator
@@ -61,10 +62,25 @@ def write_aside(path: Path) -> Iterator[IO[bytes]]:
             os.close(folder)
 
 
+def to_json(value: Any, indent: int | None = None) -> str:
+    """``value`` as JSON; NaN and infinities, which JSON does not have, become ``null``."""
+    return json.dumps(_without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(part) for part in value]
+    return value
+
+
 def save_json(path: Path, value: Any) -> None:
-    """Write ``value`` as indented JSON, atomically."""
+    """Write ``value`` as indented JSON, atomically; NaN becomes ``null``."""
     with write_aside(path) as file:
-        file.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+        file.write((to_json(value, indent=2) + "\n").encode())
 
 
 def save_tensors(

@@ -51,6 +51,7 @@ class _Array:
         shape, kind, raw, fortran = self.parts
         if not isinstance(kind, _Type):
             raise pickle.UnpicklingError("it holds an array of unknown type")
+        raw = raw.encode("latin1") if isinstance(raw, str) else raw  # From Python 2.
         dtype = kind.dtype()
         shape = tuple(int(size) for size in shape)
         if min(shape, default=0) < 0 or len(raw) != math.prod(shape) * dtype.itemsize:
@@ -76,6 +77,13 @@ class _Latin1(bytes):
         return super().__new__(cls, text.encode("latin1"))
 
 
+class _Empty(bytes):
+    """Stands for ``bytes()``, the way old protocols write no bytes."""
+
+    def __new__(cls) -> _Empty:
+        return super().__new__(cls)
+
+
 class _Marker:
     """Stands for the class ``numpy.ndarray``, which arrays name but nothing here needs."""
 
@@ -84,6 +92,7 @@ _KNOWN: dict[tuple[str, str], type] = {
     ("numpy", "dtype"): _Type,
     ("numpy", "ndarray"): _Marker,
     ("_codecs", "encode"): _Latin1,
+    **{(builtins, "bytes"): _Empty for builtins in ("builtins", "__builtin__")},
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
     **{(f"numpy.{core}.numeric", "_frombuffer"): _Buffer for core in ("core", "_core")},
 }
@@ -109,7 +118,7 @@ def read_arrays(path: Path) -> Any:
     """
     try:
         with path.open("rb") as file:
-            return _unwrap(_Reader(file).load())
+            return _unwrap(_Reader(file, encoding="latin1").load())
     except FileNotFoundError:
         raise
     except Exception as error:  # Broken pickles raise whatever their garbage leads to.

@@ -223,7 +223,7 @@ def load_sst2() -> Dataset:
         graphs = replace(graphs, y=sentences.y.float()[:, None])
         splits = {split: both_ways(graphs[part]) for split, part in ids.items()}
         unused = len(sentences) - sum(len(part) for part in ids.values())
-        note = f"{unused} sentences of middle length are unused, as in the benchmark"
+        note = f"{unused} sentences of middle length, or of one or two words, are unused"
         return Dataset("graph-sst2", Task("binary", 1), splits, (note,))
 
     return cached(f"graph-sst2-v{VERSION}", make)

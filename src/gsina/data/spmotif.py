@@ -103,14 +103,18 @@ def generate(
     )
 
 
-def load(bias: float = 0.5, seed: int = 0, undirected: bool = False) -> Dataset:
-    """The splits ``train``, ``val``, ``test`` and ``id_test`` at the published sizes.
+def load(
+    bias: float = 0.5, seed: int = 0, undirected: bool = False, num_per_class: int | None = None
+) -> Dataset:
+    """The splits ``train``, ``val``, ``test`` and ``id_test``.
 
     Args:
         bias: Probability of a class's preferred base in training, 1/3 to below 1.
         seed: Seed of the graphs (not of a training run).
         undirected: Add the opposite of every edge. The published numbers are for one-way edges; on
             undirected ones the task is far easier.
+        num_per_class: Graphs of each class in every split, for a quick try; by default as
+            published (:data:`PER_CLASS`).
     """
     bias = _check(bias, seed)
 
@@ -119,10 +123,11 @@ def load(bias: float = 0.5, seed: int = 0, undirected: bool = False) -> Dataset:
         return Dataset(
             name="spmotif",
             task=Task("multiclass", len(MOTIFS), "accuracy"),
-            splits={split: generate(bias, split, seed=seed) for split in splits},
+            splits={split: generate(bias, split, num_per_class, seed) for split in splits},
         )
 
-    dataset = cached(f"spmotif-v{VERSION}-bias{bias!r}-seed{seed}", make)
+    size = "" if num_per_class is None else f"-{num_per_class}-per-class"
+    dataset = cached(f"spmotif-v{VERSION}-bias{bias!r}-seed{seed}{size}", make)
     if not undirected:
         return dataset
     splits = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}

@@ -32,6 +32,11 @@ class Task:
     def __post_init__(self) -> None:
         check_name(self.kind, KINDS, "kind of task")
         check_name(self.metric, METRICS, "metric")
+        if (self.kind == "regression") != (self.metric == "rmse"):
+            raise ValueError(
+                f"a {self.kind} task cannot be judged by {self.metric}; rmse is for regression and "
+                "all other metrics are for classes."
+            )
         if self.outputs < 1:
             raise ValueError(f"a task needs at least one output, got {self.outputs}.")
 

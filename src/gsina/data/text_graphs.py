@@ -124,6 +124,11 @@ def read_vectors() -> Vectors:
             f"{path} is not a whole .npz file with plain arrays words and vec ({error}); delete "
             f"it and fetch it again."
         ) from error
+    if vectors.ndim != 2 or len(vectors) != len(words):
+        raise ValueError(
+            f"{path} has {len(words)} words but vectors of shape {vectors.shape}; expected one row "
+            f"a word: fetch it again."
+        )
     table = torch.zeros(len(words) + 1, vectors.shape[1])
     table[:-1] = torch.from_numpy(vectors)
     return Vectors(table, {word: row for row, word in enumerate(words)})

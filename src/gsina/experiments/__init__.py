@@ -1,0 +1,1 @@
+"""The paper's tables as recipes: runner, results, report."""

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from gsina.data.catalog import DATASETS
 from gsina.methods import METHODS, make_config
@@ -25,10 +35,11 @@ class DataPart(_Part):
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
 
-    @field_validator("name")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return check_name(name, DATASETS, "dataset")
+    @model_validator(mode="after")
+    def _known(self) -> DataPart:
+        entry = DATASETS[check_name(self.name, DATASETS, "dataset")]
+        check_options(entry.load, self.options, f"dataset {self.name}")
+        return self
 
 
 class MethodPart(_Part):
@@ -39,10 +50,9 @@ class MethodPart(_Part):
 
     @model_validator(mode="after")
     def _known(self) -> MethodPart:
-        config = make_config(self.name, self.options)
-        ratio = getattr(config, "ratio", 0.5)
-        if not 0 < ratio <= 1:
-            raise ValueError(f"ratio must lie in (0, 1], got {ratio}.")
+        entry = METHODS[check_name(self.name, METHODS, "method")]
+        check_options(entry.config, self.options, f"method {self.name}")
+        make_config(self.name, self.options)
         return self
 
 
@@ -52,10 +62,13 @@ class BackbonePart(_Part):
     name: str = "gin"
     options: dict[str, Any] = Field(default_factory=dict)
 
-    @field_validator("name")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return check_name(name, BACKBONES, "backbone")
+    @model_validator(mode="after")
+    def _known(self) -> BackbonePart:
+        make = BACKBONES[check_name(self.name, BACKBONES, "backbone")]
+        check_options(
+            make, self.options, f"backbone {self.name}", leave_out=("in_channels", "edge_channels")
+        )
+        return self
 
 
 class OptimiserPart(_Part):
@@ -71,9 +84,14 @@ class OptimiserPart(_Part):
 class SelectionPart(_Part):
     """Which epoch is reported."""
 
-    rule: Literal["latest-best", "strict-best"] = "latest-best"
+    rule: str = "latest-best"
     patience: int | None = Field(default=None, ge=1)
     first_epoch: int = Field(default=0, ge=0)
+
+    @field_validator("rule")
+    @classmethod
+    def _known(cls, rule: str) -> str:
+        return check_name(rule, SELECTIONS, "selection rule")
 
 
 class Recipe(_Part):
@@ -100,8 +118,10 @@ class Recipe(_Part):
             message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
             if first["type"] == "extra_forbidden":
                 message = _suggest(first["loc"])
-            got = "" if first["type"] in ("missing", "value_error", "extra_forbidden") else (
-                f" (got {first['input']!r})"
+            got = (
+                ""
+                if first["type"] in ("missing", "value_error", "extra_forbidden")
+                else (f" (got {first['input']!r})")
             )
             raise ValueError(f"recipe field {path}: {message}{got}.") from error
 
@@ -120,6 +140,37 @@ class Recipe(_Part):
             raise ValueError(f"{path}: {error}") from error
 
 
+def check_options(
+    make: Callable[..., Any], options: dict[str, Any], what: str, leave_out: Collection[str] = ()
+) -> None:
+    """Check options against the signature of the function or class that they go to.
+
+    Args:
+        make: Takes the options as keyword arguments.
+        options: Names and values.
+        what: For the message: ``"method gsina"``.
+        leave_out: Arguments that are no options.
+
+    Raises:
+        ValueError: An option does not exist (with the nearest name) or has another type.
+    """
+    parameters = inspect.signature(make, eval_str=True).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for option, value in options.items():
+        check_name(
+            option, [name for name in parameters if name not in leave_out], f"option of {what}"
+        )
+        hint = TypeAdapter(
+            parameters[option].annotation, config=ConfigDict(arbitrary_types_allowed=True)
+        )
+        try:
+            hint.validate_python(value, strict=True)
+        except ValidationError as error:
+            message = error.errors()[0]["msg"]
+            raise ValueError(f"option {option} of {what}: {message}, got {value!r}.") from error
+
+
 def _suggest(loc: tuple[int | str, ...]) -> str:
     """Name the nearest field for one that does not exist."""
     model: Any = Recipe
@@ -130,6 +181,3 @@ def _suggest(loc: tuple[int | str, ...]) -> str:
     except ValueError as error:
         return str(error).rstrip(".")
     return "not a known field"
-
-
-assert set(SELECTIONS) == {"latest-best", "strict-best"}

@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
+from gsina.data.catalog import load_dataset
 from gsina.data.dataset import Dataset
 from gsina.data.files import save_json, save_tensors
-from gsina.data.catalog import load_dataset
 from gsina.experiments.recipe import Recipe
 from gsina.methods import Method, build_method
 from gsina.nn.predictor import NetworkSpec
@@ -109,6 +109,7 @@ def describe(
         "recipe": recipe.model_dump(),
         "seed": seed,
         "metrics": scores,
+        "metric": dataset.task.metric,
         "selection": recipe.selection.rule,
         "best_epoch": progress.best_epoch,
         "epochs": progress.epoch,

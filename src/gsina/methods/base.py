@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -28,11 +28,22 @@ class Method(nn.Module):
     """
 
     #: Whether, in evaluation, a graph's output is the same in every batch.
-    batch_invariant: ClassVar[bool] = True
+    batch_invariant: bool = True
+    #: The settings: a frozen dataclass, or ``None`` for a method without any.
+    config: Any = None
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task | None) -> None:
         super().__init__()
-        self.task = task
+        self._task = task
+
+    @property
+    def task(self) -> Task:
+        """What is predicted."""
+        if self._task is None:
+            raise ValueError(
+                "this model was made without a task, and a loss needs one; pass task=Task(...)."
+            )
+        return self._task
 
     def forward(self, batch: Batch) -> Output:
         """Predict; noise and dropout only in training mode."""
@@ -59,24 +70,36 @@ class Method(nn.Module):
 
 
 def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean") -> Tensor:
+    """:func:`label_loss` of a batch; at node level only of the nodes in its mask."""
+    y = batch.labels
+    if batch.mask is not None:
+        logits, y = logits[batch.mask], y[batch.mask]
+    return label_loss(logits, y, task, reduction)
+
+
+def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -> Tensor:
     """Cross-entropy, or squared error in regression; missing labels do not count.
 
     Args:
-        logits: ``[G, outputs]``.
-        batch: Holds the labels, and at node level the mask of the nodes that count.
+        logits: ``[G, outputs]``; at node level one row a node.
+        y: Labels, as the task says.
         task: Says which loss.
         reduction: ``mean`` over the labels that are there, or ``none`` for one loss a graph
             ``[G]`` (0 where no label is there).
     """
-    y = batch.labels
-    if batch.mask is not None:
-        logits, y = logits[batch.mask], y[batch.mask]
-    if task.kind == "multiclass":
+    classes = task.kind == "multiclass"
+    if y.shape != logits.shape[:1] if classes else y.numel() != logits.numel():
+        raise ValueError(
+            f"got logits of shape {list(logits.shape)} for labels of shape {list(y.shape)}, "
+            f"expected labels of shape {list(logits.shape[:1] if classes else logits.shape)}; a "
+            "network that returns node states needs a readout: Predictor(network, head, 'sum')."
+        )
+    if classes:
         each = F.cross_entropy(logits, y, ignore_index=-1, reduction="none")
         count = (y != -1).sum()
     else:
         y = y.view_as(logits)
-        known = y.isfinite()
+        known = ~y.isnan()
         target = torch.where(known, y, 0).to(logits.dtype)
         pointwise = (
             F.binary_cross_entropy_with_logits(logits, target, reduction="none")

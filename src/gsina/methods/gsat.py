@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,9 +13,10 @@ from gsina.data.batch import Batch
 from gsina.data.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
+from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
-from gsina.nn.scorer import make_scorer
+from gsina.nn.scorer import SCORERS, NodeScorer, make_scorer
 from gsina.ops.groups import Groups
 
 
@@ -29,6 +32,8 @@ class GSATConfig:
         information: Coefficient of the information loss.
         temperature: Temperature of the sampled attention.
         scorer: ``normed`` or ``plain``.
+        attention: What is scored and sampled: every ``edge``, or every ``node`` (its paper on
+            MNIST-75sp and molecules); then an edge's attention is the product of its ends'.
     """
 
     final_ratio: float = 0.7
@@ -38,10 +43,32 @@ class GSATConfig:
     information: float = 1.0
     temperature: float = 1.0
     scorer: str = "normed"
+    attention: Literal["edge", "node"] = "edge"
+
+    def __post_init__(self) -> None:
+        for name in ("final_ratio", "start_ratio"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)}.")
+        for name in ("decay", "interval", "temperature"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}.")
+        check_name(self.scorer, SCORERS, "scorer")
+        check_name(self.attention, ("edge", "node"), "attention")
+        if self.attention == "node" and self.scorer != "normed":
+            raise ValueError(
+                f"got scorer {self.scorer!r} with attention 'node', which has the scorer 'normed' "
+                "only; use that, or attention 'edge'."
+            )
 
     def prior(self, epoch: int) -> float:
         """The prior r of an epoch."""
         return max(self.final_ratio, self.start_ratio - self.decay * (epoch // self.interval))
+
+    @property
+    def first_eligible_epoch(self) -> int:
+        """The first epoch that GSAT's own rule may select: the prior is final, 11 at least."""
+        steps = math.ceil(round((self.start_ratio - self.final_ratio) / self.decay, 6))
+        return max(11, steps * self.interval)
 
 
 @register(
@@ -58,13 +85,20 @@ class GSAT(Method):
     ``sigmoid(a)``. The loss adds the divergence of the attention from a Bernoulli prior r:
 
         mean_e  alpha log(alpha / r) + (1 - alpha) log((1 - alpha) / (1 - r)).
+
+    In node mode a score belongs to a node, the mean above runs over nodes, and the message of an
+    edge i -> j is multiplied by ``alpha_i alpha_j``. In both modes the readout is not weighted.
     """
 
     def __init__(self, predictor: Predictor, channels: int, task: Task, config: GSATConfig) -> None:
         super().__init__(task)
         self.config = config
         self.predictor = predictor
-        self.scorer = make_scorer(config.scorer, channels)
+        self.scorer = (
+            NodeScorer(channels)
+            if config.attention == "node"
+            else make_scorer(config.scorer, channels)
+        )
 
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: GSATConfig) -> GSAT:
@@ -91,15 +125,30 @@ class GSAT(Method):
         }
 
     def _predict(self, batch: Batch) -> tuple[Output, Tensor]:
-        """The output, and the attention before the two directions of an edge are averaged."""
+        """The output, and the attention as sampled: one number a node, or a directed edge."""
+        h = self.predictor.embed(batch)
+        alpha, attention = (
+            self._of_nodes(h, batch)
+            if self.config.attention == "node"
+            else self._of_edges(h, batch)
+        )
+        logits = self.predictor(batch, Attention(attention.edge))
+        return Output(logits, attention), alpha
+
+    def _of_edges(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
         graphs = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
-        scores: Tensor = self.scorer(self.predictor.embed(batch), batch.edge_index, graphs)
+        scores: Tensor = self.scorer(h, batch.edge_index, graphs)
         alpha = self._sample(scores)
         edge = alpha
         if batch.reverse is not None:
             edge = (alpha + alpha.index_select(0, batch.reverse)) / 2
-        attention = Attention(edge, None, scores.detach())
-        return Output(self.predictor(batch, attention), attention), alpha
+        return alpha, Attention(edge, None, scores.detach())
+
+    def _of_nodes(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
+        graphs = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+        alpha = self._sample(self.scorer(h, graphs))
+        source, target = alpha.index_select(0, batch.edge_index.view(-1)).view(2, -1)
+        return alpha, Attention(source * target, alpha)
 
     def _sample(self, scores: Tensor) -> Tensor:
         if not self.training:

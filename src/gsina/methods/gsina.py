@@ -5,14 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from gsina.data.batch import Batch
 from gsina.data.task import Task
-from gsina.methods.base import Method, Output
+from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
-from gsina.nn.attention import Attention, GraphSinkhornAttention, NodeAttention, Scope
+from gsina.names import check_name
+from gsina.nn.attention import (
+    Attention,
+    GraphSinkhornAttention,
+    NodeAttention,
+    Scope,
+    check_numbers,
+)
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
+from gsina.ops.connectivity import edge_connectivity_loss
+from gsina.ops.groups import Groups
 from gsina.ops.soft_top_r import Solver
 
 
@@ -32,6 +41,8 @@ class GSINAConfig:
             whole neighbourhood).
         solver: ``exact`` or ``sinkhorn``.
         iterations: Sweeps of ``sinkhorn``.
+        connectivity: Coefficient of the connectivity loss, which the paper discusses and does not
+            use; 0 for none.
     """
 
     ratio: float = 0.5
@@ -43,6 +54,13 @@ class GSINAConfig:
     predict_from: Literal["raw", "embedding"] = "raw"
     solver: Solver = "exact"
     iterations: int = 10
+    connectivity: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self.ratio, self.temperature, self.noise, self.iterations)
+        check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
+        if not self.connectivity >= 0:
+            raise ValueError(f"connectivity must be 0 or more, got {self.connectivity}.")
 
 
 @register(
@@ -60,11 +78,17 @@ class GSINA(Method):
     the graph with every message multiplied by its edge's weight and every node's final state by
     the node's.
 
+    The loss is the prediction's. With ``connectivity`` above 0, the mean over the graphs of
+    :func:`~gsina.ops.connectivity.edge_connectivity_loss` is added: the chance that a step from an
+    edge of the subgraph to an edge beside it leaves the subgraph. The paper suggests a loss like
+    GIB's; this is GIB's idea for weights of edges instead of nodes. Unlike there, to take in the
+    whole graph is no way out, as the ratio fixes the sum of the weights.
+
     Args:
         extractor: Any PyG network that returns node states ``[N, H]``.
         predictor: Any PyG network. A :class:`~gsina.nn.Predictor` brings a readout and head; a bare
-            network must return logits (one row a node at node level).
-        task: What is predicted.
+            network must return logits: one row a node at node level, one row a graph otherwise.
+        task: What is predicted; only the loss needs it.
         channels: Width H of the extractor's output; by default its ``out_channels``.
         config: Settings.
         **overrides: Settings by name, such as ``ratio=0.3``.
@@ -74,7 +98,7 @@ class GSINA(Method):
         self,
         extractor: nn.Module,
         predictor: nn.Module,
-        task: Task,
+        task: Task | None = None,
         *,
         channels: int | None = None,
         config: GSINAConfig | None = None,
@@ -88,7 +112,7 @@ class GSINA(Method):
                 "the extractor has no integer `out_channels`; pass channels=<width of its output>."
             )
         self.config = config
-        self.batch_invariant = config.scope == "graph"  # type: ignore[misc]
+        self.batch_invariant = config.scope == "graph"
         self.extractor = extractor
         self.predictor = predictor if isinstance(predictor, Predictor) else Predictor(predictor)
         self.attention = GraphSinkhornAttention(
@@ -120,6 +144,16 @@ class GSINA(Method):
         if self.config.predict_from == "embedding":
             batch = replace(batch, x=states)
         return Output(self.predictor(batch, attention), attention)
+
+    def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
+        """Prediction loss, and the connectivity loss if there is one."""
+        logits, attention = self.forward(batch)
+        terms = {"prediction": task_loss(logits, batch, self.task)}
+        if self.config.connectivity > 0 and attention is not None:
+            nodes = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+            apart = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
+            terms["connectivity"] = self.config.connectivity * apart.mean()
+        return terms
 
     def _attend(self, batch: Batch) -> tuple[Any, Attention]:
         states = embed(self.extractor, batch)

@@ -38,9 +38,7 @@ class Entry:
 METHODS: dict[str, Entry] = {}
 
 
-def register(
-    *, name: str, config: type, paper: str, levels: tuple[str, ...]
-) -> Callable[[M], M]:
+def register(*, name: str, config: type, paper: str, levels: tuple[str, ...]) -> Callable[[M], M]:
     """Class decorator that adds a method to the list."""
 
     def add(method: M) -> M:

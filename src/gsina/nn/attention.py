@@ -75,14 +75,7 @@ class GraphSinkhornAttention(nn.Module):
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        if not 0 < ratio <= 1:
-            raise ValueError(f"ratio must lie in (0, 1], got {ratio}.")
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}.")
-        if not noise >= 0:
-            raise ValueError(f"noise must be 0 or more, got {noise}.")
-        if iterations < 1:
-            raise ValueError(f"iterations must be 1 or more, got {iterations}.")
+        check_numbers(ratio, temperature, noise, iterations)
         self.scorer = make_scorer(scorer, in_channels)
         self.ratio = ratio
         self.temperature = temperature
@@ -149,6 +142,18 @@ class GraphSinkhornAttention(nn.Module):
             f"ratio={self.ratio}, temperature={self.temperature}, noise={self.noise}, "
             f"scope={self.scope}, node={self.node}, solver={self.solver}"
         )
+
+
+def check_numbers(ratio: float, temperature: float, noise: float, iterations: int) -> None:
+    """Refuse settings of :class:`GraphSinkhornAttention` that are out of range."""
+    if not 0 < ratio <= 1:
+        raise ValueError(f"ratio must lie in (0, 1], got {ratio}.")
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0, got {temperature}.")
+    if not noise >= 0:
+        raise ValueError(f"noise must be 0 or more, got {noise}.")
+    if iterations < 1:
+        raise ValueError(f"iterations must be 1 or more, got {iterations}.")
 
 
 def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:

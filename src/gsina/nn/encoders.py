@@ -28,8 +28,30 @@ class CategoryEncoder(nn.Module):
         return total
 
 
+class NumberEncoder(nn.Linear):
+    """A linear layer on plain numbers of any type."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[N, features]`` to ``[N, channels]``."""
+        if x.size(1) != self.in_features:
+            raise ValueError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
+        return super().forward(x.to(self.weight.dtype))
+
+
 def make_encoder(features: int | Sequence[int], channels: int) -> nn.Module:
     """A linear layer for ``features`` numbers, embeddings for a list of category sizes."""
     if isinstance(features, int):
-        return nn.Linear(features, channels)
+        return NumberEncoder(features, channels)
     return CategoryEncoder(features, channels)
+
+
+def encode_edges(encoder: nn.Module | None, edge_attr: Tensor | None) -> Tensor | None:
+    """Edge features ``[E, D]`` to ``[E, channels]``; ``None`` for a network that uses none."""
+    if encoder is None:
+        return None
+    if edge_attr is None:
+        raise ValueError(
+            "this network was made for edge features, but these graphs have no edge_attr."
+        )
+    encoded: Tensor = encoder(edge_attr)
+    return encoded

@@ -22,6 +22,7 @@ def readout(h: Tensor, graphs: Groups, how: str, weight: Tensor | None = None) -
         weight: Node attention ``[N]``; ``None`` weighs every node 1.
     """
     if weight is not None:
+        weight = weight.to(h.dtype)  # attention is float32 also in a half-precision model
         h = h * weight.unsqueeze(-1)
     if how == "sum":
         return graphs.sum(h)
@@ -31,4 +32,5 @@ def readout(h: Tensor, graphs: Groups, how: str, weight: Tensor | None = None) -
     if graphs.index is None:
         return h.amax(0, keepdim=True)
     index = graphs.index.unsqueeze(-1).expand_as(h)
-    return h.new_zeros(graphs.num, h.size(1)).scatter_reduce(0, index, h, "amax", include_self=False)
+    start = h.new_zeros(graphs.num, h.size(1))
+    return start.scatter_reduce(0, index, h, "amax", include_self=False)

@@ -1,6 +1,8 @@
-"""Scorers: one number an edge, from the embeddings of its two ends."""
+"""Scorers: one number an edge, from the embeddings of its two ends, or one a node."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -30,28 +32,48 @@ class PairLinear(nn.Linear):
         return source + target
 
 
-class NormedScorer(nn.Module):
-    """The GSAT benchmark's scorer, 2H -> 4H -> H -> 1.
+class _Normed(nn.Module):
+    """A first layer, a second one down to H, and the score.
 
-    Instance norm over the edges of each graph, ReLU and dropout after both hidden layers.
+    Instance norm within each graph, ReLU and dropout after both hidden layers.
     """
 
-    def __init__(self, channels: int, dropout: float = 0.5) -> None:
+    def __init__(self, first: nn.Linear, channels: int, dropout: float) -> None:
         super().__init__()
-        self.first = PairLinear(channels, 4 * channels)
-        self.second = nn.Linear(4 * channels, channels)
+        self.first = first
+        self.second = nn.Linear(first.out_features, channels)
         self.last = nn.Linear(channels, 1)
         self.dropout = dropout
 
-    def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
-        """Scores ``[E]`` from embeddings ``[N, H]`` and the graph of every edge."""
-        z = self._finish(self.first(h, edge_index), graphs)
-        z = self._finish(self.second(z), graphs)
+    def _score(self, z: Tensor, graphs: Groups) -> Tensor:
+        z = self._finish(self.second(self._finish(z, graphs)), graphs)
         scores: Tensor = self.last(z)
         return scores.squeeze(-1)
 
     def _finish(self, z: Tensor, graphs: Groups) -> Tensor:
         return dropout(F.relu(instance_norm(z, graphs)), self.dropout, self.training)
+
+
+class NormedScorer(_Normed):
+    """The GSAT benchmark's scorer, 2H -> 4H -> H -> 1, normed over the edges of each graph."""
+
+    def __init__(self, channels: int, dropout: float = 0.5) -> None:
+        super().__init__(PairLinear(channels, 4 * channels), channels, dropout)
+
+    def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
+        """Scores ``[E]`` from embeddings ``[N, H]`` and the graph of every edge."""
+        return self._score(self.first(h, edge_index), graphs)
+
+
+class NodeScorer(_Normed):
+    """The same for nodes, H -> 2H -> H -> 1, normed over the nodes of each graph."""
+
+    def __init__(self, channels: int, dropout: float = 0.5) -> None:
+        super().__init__(nn.Linear(channels, 2 * channels), channels, dropout)
+
+    def forward(self, h: Tensor, graphs: Groups) -> Tensor:
+        """Scores ``[N]`` from embeddings ``[N, H]`` and the graph of every node."""
+        return self._score(self.first(h), graphs)
 
 
 class PlainScorer(nn.Module):
@@ -87,7 +109,7 @@ class PairScorer(nn.Module):
         return scores.reshape(-1)
 
 
-SCORERS = {"normed": NormedScorer, "plain": PlainScorer}
+SCORERS: dict[str, Callable[[int], nn.Module]] = {"normed": NormedScorer, "plain": PlainScorer}
 
 
 def make_scorer(scorer: str | nn.Module, channels: int) -> nn.Module:

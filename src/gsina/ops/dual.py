@@ -28,7 +28,7 @@ class Dual(NamedTuple):
 
     Attributes:
         logits: ``x + dual`` for every element ``[N]``, float64.
-        dual: The dual of each group ``[G]``, float64.
+        dual: The dual of each group ``[G]``, float64; infinite where the ratio is 1.
         iterations: Evaluations of the mean, the same for all groups.
     """
 
@@ -47,34 +47,50 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float) -> Du
 
     Args:
         x: Logits ``[N]``, float64, finite.
-        ratio: Shares ``[G]``, float64, in (0, 1).
+        ratio: Shares ``[G]``, float64, in (0, 1].
         groups: Group of every element.
         tolerance: Largest error of a group mean.
     """
-    counts = groups.counts(x)
-    full = counts > 0
-    counts = counts.clamp(min=1)
-    target = torch.logit(ratio)
+    everything = ratio >= 1
+    problem, ordered = _prepare(x, torch.where(everything, 0.5, ratio), groups, tolerance)
+    runs, target, full = problem.groups, problem.target, problem.full
     zero = torch.zeros_like(target)
-    low = torch.where(full, target - groups.max(x), zero)
-    high = torch.where(full, target - groups.min(x), zero)
-    start = target - groups.sum(x) / counts
-    problem = _Problem(ratio, groups, counts, full, tolerance)
-    coarse, low, high, used = _newton(problem, x, start, low, high, NEAR, COARSE_STEPS)
-    # The signs that moved the bracket were rounded; give it the rounding error back.
-    margin = 1e-6 * (1 + coarse.abs())
-    shifted = x + groups.spread(coarse)
+    start = target - runs.sum(ordered) / problem.counts
+    low = torch.where(full, target - runs.max(ordered), zero)
+    high = torch.where(full, target - runs.min(ordered), zero)
+    # Bounds, and the signs that move them, are rounded; a margin gives the rounding error back.
+    margin = 1e-6 * (1 + low.abs() + high.abs())
+    low, high = low - margin, high + margin
+    coarse, low, high, used = _newton(problem, ordered, start, low, high, NEAR, COARSE_STEPS)
     low, high = low - coarse - margin, high - coarse + margin
-    fine, _, _, more = _newton(problem, shifted, zero, low, high, 0.0, FINE_STEPS)
-    return Dual(shifted + groups.spread(fine), coarse + fine, used + more)
+    shifted = ordered + runs.spread(coarse)
+    # A Newton step of length d leaves an error of the mean of at most about d^2 / 4.
+    near = tolerance**0.5
+    fine, _, _, more = _newton(problem, shifted, zero, low, high, near, FINE_STEPS)
+    fine = torch.where(everything, torch.inf, fine)
+    logits = (x + groups.spread(coarse)).add_(groups.spread(fine))
+    return Dual(logits, coarse + fine, used + more)
 
 
 class _Problem(NamedTuple):
     ratio: Tensor
+    target: Tensor
     groups: Groups
     counts: Tensor
     full: Tensor
     tolerance: float
+
+
+def _prepare(
+    x: Tensor, ratio: Tensor, groups: Groups, tolerance: float
+) -> tuple[_Problem, Tensor]:
+    """The problem with the elements of each group side by side, and its logits in that order."""
+    runs, order = groups.in_runs()
+    counts = groups.counts(x)
+    problem = _Problem(
+        ratio, torch.logit(ratio), runs, counts.clamp(min=1), counts > 0, tolerance
+    )
+    return problem, x if order is None else x[order]
 
 
 def _newton(
@@ -87,25 +103,24 @@ def _newton(
     Returns:
         The best dual, improved by one more step, the bracket, and the number of evaluations.
     """
-    ratio, groups, counts, full, tolerance = problem
+    ratio, target, groups, counts, full, tolerance = problem
     on_host = x.device.type == "cpu"
-    target = torch.logit(ratio)
     best, best_error = dual, torch.full_like(dual, torch.inf)
-    last = torch.full_like(dual, torch.inf)
+    last = best_error
     used = 0
     for used in range(1, steps + 1):  # noqa: B007
-        weights = torch.sigmoid(x + groups.spread(dual))
+        weights = (x + groups.spread(dual)).sigmoid_()
         mean = torch.where(full, groups.sum(weights) / counts, ratio)
-        slope = groups.sum(weights.mul_(1 - weights)) / counts
+        slope = groups.sum(weights.addcmul_(weights, weights, value=-1)) / counts
         gap = torch.logit(mean) - target
-        error = (mean - ratio).abs()
+        error = (mean - ratio).abs_()
         # Divide by the slope of logit(mean); a flat stretch gives an infinite or undefined step,
         # which the comparison with the bracket refuses.
-        newton = dual - gap * (mean * (1 - mean)) / slope
+        newton = dual - gap * (mean - mean * mean) / slope
         low = torch.where(gap < 0, dual, low)
         high = torch.where(gap > 0, dual, high)
-        inside = (newton > low) & (newton < high)
-        length = (newton - dual).abs()
+        inside = (newton >= low) & (newton <= high)
+        length = (newton - dual).abs_()
         improved = torch.where(inside & (length <= 1), newton, dual)
         better = error < best_error
         best = torch.where(better, improved, best)
@@ -113,8 +128,8 @@ def _newton(
         done = (error <= tolerance) | (inside & (length < near))
         if on_host and bool(done.all()):
             break
-        trusted = inside & (gap.abs() <= 0.5 * last)
-        last = gap.abs()
+        trusted = inside & (gap.abs_() <= 0.5 * last)
+        last = gap
         step = torch.where(trusted, newton, (low + high) / 2)
         dual = torch.where(done, best, step)
     return best, low, high, used

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+PIECE = 512
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -26,6 +28,24 @@ class Groups:
     def whole(cls, size: int) -> Groups:
         """All ``size`` elements in one group."""
         return cls(None, 1, size)
+
+    def in_runs(self) -> tuple[Groups, Tensor | None]:
+        """The same groups side by side, and the order ``[N]`` of the elements that makes them so.
+
+        The order is ``None`` if the elements need not move. On the CPU that is found out; elsewhere
+        asking would stall the device, and sorting is cheap.
+        """
+        index = self.index
+        if index is None:
+            return self, None
+        order = None
+        if not index.is_cpu or bool((index[1:] < index[:-1]).any()):
+            index, order = torch.sort(index, stable=True)
+        bounds = torch.searchsorted(index, torch.arange(self.num + 1, device=index.device))
+        starts = torch.arange(PIECE, self.size, PIECE, device=index.device)
+        cuts = torch.cat([bounds, starts]).sort().values
+        owner = torch.searchsorted(bounds, cuts[:-1], right=True) - 1
+        return Runs(index, self.num, self.size, bounds, cuts, owner), order
 
     def counts(self, like: Tensor) -> Tensor:
         """Number of elements of each group ``[G]``, with the dtype and device of ``like``."""
@@ -71,3 +91,33 @@ class Groups:
                 return start
             return (values.amax(0) if reduce == "amax" else values.amin(0)).view(1)
         return start.scatter_reduce(0, self.index, values, reduce)
+
+
+@dataclass(frozen=True)
+class Runs(Groups):
+    """Groups whose elements lie side by side.
+
+    Sums, where no gradient is recorded, add up pieces of at most ``PIECE`` elements and then the
+    pieces: a few times faster than adding one element after the other to its group, and exact
+    almost to the last digit for millions of elements.
+
+    Attributes:
+        bounds: First element of every group, and the end ``[G + 1]``.
+        cuts: First element of every piece, and the end ``[P + 1]``; pieces may be empty.
+        owner: Group of every piece ``[P]``.
+    """
+
+    bounds: Tensor
+    cuts: Tensor
+    owner: Tensor
+
+    def counts(self, like: Tensor) -> Tensor:
+        """Number of elements of each group ``[G]``, with the dtype and device of ``like``."""
+        return self.bounds.diff().to(like)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Sum over each group: ``[N, ...] -> [G, ...]``; 0 for an empty group."""
+        if values.dim() > 1 or (values.requires_grad and torch.is_grad_enabled()):
+            return super().sum(values)
+        pieces = torch.segment_reduce(values, "sum", offsets=self.cuts, unsafe=True)
+        return values.new_zeros(self.num).index_add_(0, self.owner, pieces)

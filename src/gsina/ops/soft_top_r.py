@@ -145,10 +145,8 @@ class _ExactWeights(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
-        share, everything = _open_ratio(ratio)
-        solution = solve_dual(logits.double(), share, groups, _tolerance(logits.dtype))
-        weights = torch.sigmoid(solution.logits).to(logits.dtype)
-        weights = weights.masked_fill_(groups.spread(everything).expand_as(weights), 1.0)
+        solution = solve_dual(logits.double(), ratio.double(), groups, _tolerance(logits.dtype))
+        weights = solution.logits.sigmoid_().to(logits.dtype)
         ctx.groups = groups
         ctx.save_for_backward(weights)
         return weights

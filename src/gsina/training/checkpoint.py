@@ -64,7 +64,9 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
         ValueError: If the file is broken, of a newer format, or of a run with other settings.
     """
     tensors, meta = load_tensors(path)
-    if meta.get("format", FORMAT + 1) > FORMAT:
+    if not {"format", "fingerprint", "progress", "optimiser"} <= meta.keys():
+        raise ValueError(f"{path} is not a checkpoint of a training run; choose another --out.")
+    if meta["format"] > FORMAT:
         raise ValueError(f"{path} was written by a newer gsina; update gsina to resume it.")
     if meta["fingerprint"] != fingerprint:
         raise ValueError(
@@ -82,9 +84,7 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
         number, name = key.split("/")
         state[int(number)][name] = value
     optimiser = {"state": state, "param_groups": meta["optimiser"]["groups"]}
-    return Checkpoint(
-        parts["weights"], parts["best"], optimiser, parts["rng"], meta["progress"]
-    )
+    return Checkpoint(parts["weights"], parts["best"], optimiser, parts["rng"], meta["progress"])
 
 
 def copy_weights(model: nn.Module) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from gsina import metrics
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
-from gsina.methods.base import Method, task_loss
+from gsina.methods.base import Method, label_loss
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,12 @@ class Predictions:
 
     Attributes:
         logits: ``[G, outputs]``.
-        loss: Mean task loss.
         edge: Edge attention ``[E]``, in the order of the split's edges; ``None`` without attention.
         node: Node attention ``[N]`` or ``None``.
         scores: Scores behind the edge attention ``[E]`` or ``None``.
     """
 
     logits: Tensor
-    loss: float
     edge: Tensor | None
     node: Tensor | None
     scores: Tensor | None
@@ -35,18 +33,17 @@ class Predictions:
 @torch.no_grad()
 def predict(method: Method, graphs: PackedGraphs, batch_size: int = 256) -> Predictions:
     """Predictions and attention of every graph, in order; the model's mode is put back after."""
+    if len(graphs) == 0:
+        raise ValueError("got a split without graphs, expected at least one to predict.")
     training = method.training
     method.eval()
     device = next(method.parameters()).device
     logits, edges, nodes, scores = [], [], [], []
-    loss = 0.0
     try:
         for batch in graphs.batches(batch_size):
             batch = batch.to(device)
             output = method(batch)
             logits.append(output.logits)
-            if batch.y is not None:
-                loss += float(task_loss(output.logits, batch, method.task)) * batch.num_graphs
             if output.attention is not None:
                 edges.append(output.attention.edge)
                 nodes.append(output.attention.node)
@@ -55,7 +52,6 @@ def predict(method: Method, graphs: PackedGraphs, batch_size: int = 256) -> Pred
         method.train(training)
     return Predictions(
         logits=torch.cat(logits).cpu(),
-        loss=loss / max(len(graphs), 1),
         edge=_join(edges),
         node=_join(nodes),
         scores=_join(scores),
@@ -71,8 +67,8 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     """All metrics that apply: the task's, and those of explanations where the truth is known."""
     if graphs.y is None:
         raise ValueError("these graphs have no labels to score against.")
-    result = {"loss": predictions.loss}
-    for name in {task.metric, "accuracy"} if task.kind != "regression" else {task.metric}:
+    result = {"loss": float(label_loss(predictions.logits, graphs.y, task))}
+    for name in dict.fromkeys([task.metric, *(["accuracy"] if task.kind != "regression" else [])]):
         result[name] = metrics.PREDICTION[name](predictions.logits, graphs.y, task)
     edge, truth = predictions.edge, graphs.edge_truth
     if edge is not None and truth is not None:

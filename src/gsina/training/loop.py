@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable
@@ -15,7 +14,8 @@ from torch import Tensor
 
 from gsina.data.batch import Batch
 from gsina.data.dataset import Dataset
-from gsina.data.files import write_aside
+from gsina.data.files import to_json, write_aside
+from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods.base import Method
 from gsina.training.checkpoint import (
@@ -47,8 +47,8 @@ class Settings:
         batch_size: Graphs a step.
         learning_rate: Of Adam.
         weight_decay: Of Adam (added to the gradient).
-        plateau_patience: Halve the learning rate after this many epochs without a better
-            validation metric; ``None``: never.
+        plateau_patience: Halve the learning rate when more than this many epochs in a row were not
+            better than the selected one, and count anew; ``None``: never.
     """
 
     epochs: int = 100
@@ -89,6 +89,9 @@ def fit(
 ) -> Progress:
     """Train on ``train``, select on ``val``; the model ends with the selected weights.
 
+    If no epoch could be selected (all before ``first_epoch``, or the metric is never a number) it
+    ends with the last weights, and ``best_epoch`` is -1.
+
     Args:
         method: A fresh model, initialised under ``seed``.
         dataset: Splits; only ``train`` and ``val`` are looked at.
@@ -96,7 +99,7 @@ def fit(
         selection: Which epoch wins, and when to stop.
         seed: Seeds the shuffling; dropout and noise go on from torch's generator.
         out: Folder for ``checkpoint.safetensors`` and ``log.jsonl``; ``None`` keeps nothing.
-        resume: Go on from the checkpoint in ``out`` if there is one.
+        resume: Go on from the checkpoint in ``out`` if there is one; ``epochs`` may have grown.
         on_batch: Called after every batch.
         on_epoch: Called after every epoch.
 
@@ -104,6 +107,8 @@ def fit(
         Diverged: If the loss is not finite, with the step and the cause.
         Interrupted: On Ctrl-C; the checkpoint of the last whole epoch is on disk.
     """
+    if len(dataset.train) == 0:
+        raise ValueError(f"the train split of {dataset.name} has no graphs, expected at least one.")
     optimiser = torch.optim.Adam(
         method.parameters(),
         lr=settings.learning_rate,
@@ -112,10 +117,11 @@ def fit(
     )
     shuffle = torch.Generator().manual_seed(seed)
     progress, best = Progress(), dict[str, Tensor]()
-    run = fingerprint_of([asdict(settings), asdict(selection), selection.name, seed, dataset.name])
+    run = _fingerprint(method, dataset, settings, selection, seed)
     path = None if out is None else out / "checkpoint.safetensors"
     if resume and path is not None and path.exists():
         progress, best = _restore(load_checkpoint(path, run), method, optimiser, shuffle)
+    saved = progress.epoch
     try:
         while not _finished(progress, settings, selection):
             record = _epoch(method, dataset, settings, optimiser, shuffle, progress.epoch, on_batch)
@@ -134,14 +140,29 @@ def fit(
                     asdict(progress),
                 )
                 save_checkpoint(path, state, run)
+                saved = progress.epoch
                 _write_log(path.with_name("log.jsonl"), progress.history)
             if on_epoch is not None:
                 on_epoch(record)
     except KeyboardInterrupt as stop:
-        raise Interrupted(_interruption(path, progress.epoch)) from stop
+        raise Interrupted(_interruption(path, saved)) from stop
     if best:
         method.load_state_dict(best)
     return progress
+
+
+def _fingerprint(
+    method: Method, dataset: Dataset, settings: Settings, selection: Selection, seed: int
+) -> str:
+    """What has to stay the same for a run to go on; the largest number of epochs may change."""
+    optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
+    model = {name: list(value.shape) for name, value in method.state_dict().items()}
+    sizes = [
+        [len(part), *part.edge_index.shape, *part.x.shape] for part in (dataset.train, dataset.val)
+    ]
+    chosen = [selection.name, asdict(selection)]
+    kind = [type(method).__name__, repr(method.config)]
+    return fingerprint_of([optimisation, chosen, seed, dataset.name, sizes, kind, model])
 
 
 def _finished(progress: Progress, settings: Settings, selection: Selection) -> bool:
@@ -172,42 +193,46 @@ def _epoch(
             totals[name] = totals.get(name, torch.zeros_like(term)) + term
         # On the CPU a look at the loss is free; elsewhere it would stall the device.
         if device.type == "cpu" or step + 1 == steps:
-            _check_finite(method, batch, totals, epoch, step)
+            _check_finite(batch, totals, epoch, step)
         if on_batch is not None:
             on_batch(step + 1, steps)
     trained = time.perf_counter()
-    val = score(predict(method, dataset.val), dataset.val, dataset.task)
+    predictions = predict(method, dataset.val)
+    if not bool(predictions.logits.isfinite().all()):
+        raise Diverged(
+            f"training diverged in epoch {epoch}: not all validation outputs are finite; "
+            f"{_cause(dataset.val)}."
+        )
     return {
         "epoch": epoch,
         "train": {name: float(total) / steps for name, total in totals.items()},
-        "val": val,
+        "val": score(predictions, dataset.val, dataset.task),
         "learning_rate": optimiser.param_groups[0]["lr"],
         "seconds": round(trained - started, 4),
         "seconds_validation": round(time.perf_counter() - trained, 4),
     }
 
 
-def _check_finite(
-    method: Method, batch: Batch, totals: dict[str, Tensor], epoch: int, step: int
-) -> None:
-    bad = [name for name, total in totals.items() if not math.isfinite(float(total))]
-    if not bad:
-        return
-    if batch.x.is_floating_point() and not bool(batch.x.isfinite().all()):
-        cause = "the node features of this batch hold NaN or infinite values; clean the data"
-    elif any(not bool(value.isfinite().all()) for value in method.parameters()):
-        cause = "the weights have overflowed; lower the learning rate"
-    else:
-        cause = "the loss has overflowed; lower the learning rate"
-    raise Diverged(
-        f"training diverged in epoch {epoch}, step {step}: the {bad[0]} loss is "
-        f"{float(totals[bad[0]])}; {cause}."
-    )
+def _check_finite(batch: Batch, totals: dict[str, Tensor], epoch: int, step: int) -> None:
+    for name, total in totals.items():
+        if not math.isfinite(value := float(total)):
+            raise Diverged(
+                f"training diverged in epoch {epoch}, step {step}: the {name} loss is {value}; "
+                f"{_cause(batch)}."
+            )
 
 
-def _judge(
-    progress: Progress, record: dict[str, Any], selection: Selection, task: Task
-) -> bool:
+def _cause(data: Batch | PackedGraphs) -> str:
+    """Why an output is not finite, and what to do."""
+    for what, values in (("node features", data.x), ("edge features", data.edge_attr)):
+        if values is not None and not bool(values.isfinite().all()):
+            return f"the {what} hold NaN or infinite values; clean the data"
+    if data.y is not None and bool(data.y.isinf().any()):
+        return "the labels hold infinite values; write NaN where a label is missing"
+    return "the weights or the loss have overflowed; lower the learning rate"
+
+
+def _judge(progress: Progress, record: dict[str, Any], selection: Selection, task: Task) -> bool:
     """Update the selection by the epoch's validation result; tell whether it is the best."""
     sign = 1 if task.larger_is_better else -1
     new = Score(sign * record["val"][task.metric], record["val"]["loss"])
@@ -245,7 +270,7 @@ def _restore(
 
 def _write_log(path: Path, history: list[dict[str, Any]]) -> None:
     with write_aside(path) as file:
-        file.write("".join(json.dumps(record) + "\n" for record in history).encode())
+        file.write("".join(to_json(record) + "\n" for record in history).encode())
 
 
 def _interruption(path: Path | None, epoch: int) -> str:

@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GINConv, GINEConv
 
-from gsina.nn.encoders import make_encoder
+from gsina.nn.encoders import encode_edges, make_encoder
+from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
 
 
@@ -45,14 +46,15 @@ class GIN(nn.Module):
         self.layers = nn.ModuleList()
         for _ in range(num_layers):
             mlp = nn.Sequential(
-                nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
+                nn.Linear(width, width), BatchNorm(width), nn.ReLU(), nn.Linear(width, width)
             )
             self.layers.append(GINEConv(mlp, edge_dim=width) if edge_channels else GINConv(mlp))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``."""
-        h = self.encode_nodes(x)
-        extra = () if self.encode_edges is None else (self.encode_edges(edge_attr),)
+        h: Tensor = self.encode_nodes(x)
+        edges = encode_edges(self.encode_edges, edge_attr)
+        extra = () if edges is None else (edges,)
         for layer in self.layers:
             h = dropout(F.relu(layer(h, edge_index, *extra)), self.dropout, self.training)
         return h

@@ -1,0 +1,71 @@
+"""The command ``gsina`` and how it fails: one sentence, no traceback."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from gsina.cli import bench, datasets, demo, methods, show, train
+
+INTERRUPTED = 130
+
+
+class Sentences(TyperGroup):
+    """A group whose commands answer bad input with one sentence and exit code 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with show.errors_as_sentences():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    name="gsina",
+    cls=Sentences,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("datasets")(datasets.datasets)
+app.command("methods")(methods.methods)
+app.add_typer(bench.app, name="bench")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from gsina import __version__
+
+        show.console.print(f"gsina {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say the version and go."),
+    ] = False,
+) -> None:
+    """Find the part of a graph that still holds when the data change.
+
+    \b
+    gsina demo                          two models and a picture, in a few minutes
+    gsina train spmotif --bias 0.5      train GSINA on Spurious-Motif
+    gsina datasets                      what there is to train on
+    gsina methods                       what there is to train
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:  # outside a training run there is nothing to save
+        show.error("interrupted.")
+        sys.exit(INTERRUPTED)

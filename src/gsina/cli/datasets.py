@@ -1,0 +1,78 @@
+"""``gsina datasets``: what there is to train on."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gsina.cli import show
+from gsina.cli.options import AsJson
+from gsina.names import check_name
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="Tell more about this one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the datasets, and whether their files are here.
+
+    \b
+    [bold]Examples[/]
+    gsina datasets
+    gsina datasets spmotif
+    gsina datasets --json
+    """
+    rows = _rows()
+    if name is not None:
+        check_name(name, [row["name"] for row in rows], "dataset")
+        rows = [row for row in rows if row["name"] == name]
+    if as_json:
+        show.console.print_json(json.dumps(rows))
+    elif name is not None:
+        _tell(rows[0])
+    else:
+        table = Table("name", "predicts", "graphs", "metric", "shift", "here", box=show.BOX)
+        table.columns[0].no_wrap = True
+        for row in rows:
+            cells = [row[key] for key in ("name", "task", "size", "metric", "shift")]
+            table.add_row(*cells, "yes" if row["here"] else "no")
+        show.console.print(table)
+
+
+def _tell(row: dict[str, Any]) -> None:
+    """All about one dataset."""
+    for key in ("name", "task", "size", "metric", "shift"):
+        show.say(f"{key:8} {row[key]}")
+    show.say(f"{'files':8} {'here' if row['here'] else 'not here'}")
+    for option, value in row["options"].items():
+        show.say(f"{'option':8} --data-option {option}={value}")
+
+
+def _rows() -> list[dict[str, Any]]:
+    from gsina.data.catalog import DATASETS
+
+    return [
+        {
+            "name": entry.name,
+            "task": entry.task,
+            "size": entry.size,
+            "metric": entry.metric,
+            "shift": entry.shift,
+            "options": _options(entry.load),
+            "here": entry.at_hand(),
+        }
+        for _, entry in sorted(DATASETS.items())
+    ]
+
+
+def _options(load: Any) -> dict[str, Any]:
+    """Options of a loader with their defaults; functions to call back are none for a user."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(load).parameters.items()
+        if parameter.default is not parameter.empty and "Callable" not in str(parameter.annotation)
+    }

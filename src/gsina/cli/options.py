@@ -1,0 +1,69 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="CPU threads; by default OMP_NUM_THREADS, or all cores.", show_default=False
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def use_threads(threads: int | None) -> None:
+    """Let torch use so many threads."""
+    import torch
+
+    if threads is None:
+        if os.environ.get("OMP_NUM_THREADS"):
+            return  # torch has taken it over
+        threads = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    torch.set_num_threads(threads or 1)
+
+
+def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
+    """Options by name from texts ``key=value``; values are read like TOML, otherwise as text.
+
+    Raises:
+        ValueError: A text has no ``=``.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals):
+            raise ValueError(f"{option} needs key=value, got {text!r}.")
+        found[name.strip().replace("-", "_")] = _value(value.strip())
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def command(*arguments: str | Path) -> str:
+    """A command line that a user can paste: this program with the arguments."""
+    script = Path(sys.executable).with_name("gsina")
+    found = shutil.which("gsina")
+    if found is not None and Path(found) == script:
+        program = ["gsina"]
+    elif script.exists():
+        inside = script.is_relative_to(Path.cwd())
+        program = [str(script.relative_to(Path.cwd()) if inside else script)]
+    else:
+        program = [sys.executable, "-m", "gsina"]
+    return shlex.join([*program, *map(str, arguments)])

@@ -1,0 +1,109 @@
+"""The progress of a training run: a live bar on a terminal, one line an epoch elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.progress import BarColumn, Progress, TextColumn
+
+from gsina.cli import show
+
+
+class Epochs:
+    """Shows epochs as they pass; give its methods to :func:`gsina.experiments.run.run`.
+
+    Args:
+        label: What is trained.
+        epochs: Largest number of epochs.
+        metric: The validation metric that selects.
+        done: Epochs that an earlier run has finished.
+        best: Their best validation metric and its epoch, if there is one.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        epochs: int,
+        metric: str,
+        done: int = 0,
+        best: tuple[float, int] | None = None,
+    ) -> None:
+        self.label = label
+        self.epochs = epochs
+        self.metric = metric
+        self.done = done
+        self.best = best
+        self.loss: float | None = None
+        self.value: float | None = None
+        self._began = time.perf_counter()
+        self._done_before = done
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Epochs:
+        if show.console.is_terminal:
+            columns = (
+                TextColumn("[bold]{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[state]}"),
+            )
+            self._bar = Progress(*columns, console=show.console)
+            self._bar.add_task(self.label, total=self.epochs, completed=self.done, state="")
+            self._bar.start()
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._show(self.done)
+            self._bar.stop()
+
+    def on_batch(self, done: int, of: int) -> None:
+        """A batch has passed."""
+        if self._bar is not None:
+            self._show(self.done + done / of)
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        """An epoch has passed."""
+        self.done = record["epoch"] + 1
+        self.loss = sum(record["train"].values())
+        self.value = record["val"][self.metric]
+        if record["best"]:
+            self.best = (record["val"][self.metric], record["epoch"])
+        if self._bar is not None:
+            self._show(self.done)
+        else:
+            seconds = record["seconds"] + record["seconds_validation"]
+            show.say(f"{self.label}: {self._state(self.done)}, {seconds:.1f} s an epoch")
+
+    def _show(self, passed: float) -> None:
+        assert self._bar is not None
+        self._bar.update(self._bar.task_ids[0], completed=passed, state=self._state(passed))
+
+    def _state(self, passed: float) -> str:
+        name = show.METRICS[self.metric]
+        parts = [f"{int(passed)}/{self.epochs} epochs"]
+        if self.loss is not None and self.value is not None:
+            parts += [f"loss {self.loss:.3f}", f"val {name} {self._text(self.value)}"]
+        if self.best is not None:
+            parts.append(f"best {self._text(self.best[0])} (epoch {self.best[1]})")
+        left = self._left(passed)
+        if left is not None:
+            # A run may stop early, so this is the most it can take.
+            parts.append(f"≤ {show.duration(left)} left")
+        return ", ".join(parts)
+
+    def _left(self, passed: float) -> float | None:
+        ran = passed - self._done_before
+        if ran <= 0 or passed >= self.epochs:
+            return None
+        return (time.perf_counter() - self._began) / ran * (self.epochs - passed)
+
+    def _text(self, value: float) -> str:
+        return show.number(value, self.metric)

@@ -1,0 +1,137 @@
+"""What the commands print: sentences, errors and tables."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+#: Lines under the header only: quiet, and readable when copied.
+BOX = SIMPLE_HEAD
+
+console = Console()
+stderr = Console(stderr=True)
+
+#: Exit code of a command that was asked for something impossible.
+FAILED = 2
+
+SPLITS = {
+    "train": "training",
+    "val": "validation",
+    "id_test": "in-distribution test",
+    "test": "OOD test",
+}
+METRICS = {
+    "accuracy": "accuracy",
+    "roc_auc": "ROC-AUC",
+    "mcc": "MCC",
+    "f1": "F1",
+    "rmse": "RMSE",
+    "explanation_auc": "explanation ROC-AUC",
+    "precision_at_5": "precision@5",
+}
+#: Metrics that are shares, shown in percent.
+SHARES = {"accuracy", "roc_auc", "f1", "explanation_auc", "precision_at_5"}
+
+
+def say(text: str, style: str = "") -> None:
+    """Print a sentence, without markup and without breaking paths and commands."""
+    console.print(Text(text, style), soft_wrap=True)
+
+
+def error(sentence: str) -> None:
+    """Print one sentence to the standard error output."""
+    line = " ".join(sentence.split())
+    stderr.print(Text.assemble(("error: ", "bold red"), line), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def errors_as_sentences() -> Iterator[None]:
+    """Turn what a user can cause into one sentence; ``GSINA_DEBUG=1`` shows the traceback.
+
+    A mistake of the program itself keeps its traceback.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except Exception as problem:
+        sentence = _sentence(problem)
+        if sentence is None or os.environ.get("GSINA_DEBUG") == "1":
+            raise
+        error(sentence)
+        raise typer.Exit(FAILED) from problem
+
+
+def _sentence(problem: Exception) -> str | None:
+    """One sentence for an expected error, ``None`` for any other."""
+    if isinstance(problem, OSError) and problem.errno is not None:
+        return _system_sentence(problem)
+    if isinstance(problem, (ValueError, OSError)):
+        return str(problem)
+    # Imported here because it brings torch, which `gsina --help` can do without.
+    from gsina.training import Diverged
+
+    return str(problem) if isinstance(problem, Diverged) else None
+
+
+def _system_sentence(problem: OSError) -> str:
+    """What the operating system refused, and what to do."""
+    place = f" {problem.filename}" if problem.filename else ""
+    if problem.errno == errno.ENOSPC:
+        return f"there is no space left on the disk to write{place}; free some and try again."
+    if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        folder = Path(problem.filename).parent if problem.filename else "the folder"
+        return (
+            f"{folder} cannot be written to ({problem.strerror}); choose another folder with --out."
+        )
+    return f"{problem.strerror}{':' if place else ''}{place}."
+
+
+def number(value: float | None, name: str) -> str:
+    """A metric as text: shares in percent, a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
+
+
+def metrics_table(result: dict[str, Any], metric: str) -> Table:
+    """The metrics of a result, one row a split.
+
+    Args:
+        result: The content of a result file.
+        metric: The main metric of the task.
+    """
+    scores: dict[str, dict[str, float]] = result["metrics"]
+    names = [metric, "explanation_auc", "precision_at_5"]
+    names = [name for name in names if any(name in row for row in scores.values())]
+    table = Table("split", *(METRICS[name] for name in names), "loss", box=BOX)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for split in sorted(scores, key=lambda split: (list(SPLITS) + [split]).index(split)):
+        row = scores[split]
+        cells = [number(row.get(name), name) for name in names]
+        label = SPLITS.get(split, split)
+        style = "bold" if split == "test" else ""
+        table.add_row(label, *cells, number(row["loss"], "loss"), style=style)
+    return table
+
+
+def duration(seconds: float) -> str:
+    """Seconds as text: ``42 s``, ``3 min 20 s``, ``2 h 05 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

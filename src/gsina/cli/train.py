@@ -1,0 +1,220 @@
+"""``gsina train``: one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from gsina.cli import show
+from gsina.cli.options import Threads, command, pairs, use_threads
+from gsina.cli.progress import Epochs
+
+if TYPE_CHECKING:
+    from gsina.data.dataset import Dataset
+    from gsina.experiments.recipe import Recipe
+
+INTERRUPTED = 130
+
+
+class Plan(NamedTuple):
+    """What to run, and where it goes."""
+
+    recipe: Recipe
+    seed: int
+    out: Path
+
+
+def train(
+    dataset: Annotated[
+        str | None, typer.Argument(help="Name of a dataset; see [bold]gsina datasets[/].")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="A TOML file that says everything but the seed.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="Name of a method; by default gsina."),
+    ] = None,
+    backbone: Annotated[
+        str | None, typer.Option("--backbone", "-b", help="Name of a network; by default gin.")
+    ] = None,
+    bias: Annotated[
+        float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")
+    ] = None,
+    ratio: Annotated[
+        float | None, typer.Option(help="Share of the edges to keep, short for --set ratio=...")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="An option of the method; may be repeated."),
+    ] = None,
+    data_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data-option", metavar="KEY=VALUE", help="An option of the dataset; may be repeated."
+        ),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Graphs a step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of Adam.")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many epochs without a better one.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the training, not of the data; by default 0."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run.", show_default=False)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Train one model and evaluate it on every split.
+
+    What is not said follows the published recipe of the dataset, backbone and method.
+
+    \b
+    [bold]Examples[/]
+    gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
+    gsina train spmotif --method gsat --set final_ratio=0.5
+    gsina train --recipe mine.toml --seed 3
+    gsina train --out runs/first --resume
+    """
+    use_threads(threads)
+    data = pairs(data_options or [], "--data-option") | _named(bias=bias)
+    options = pairs(settings or [], "--set") | _named(ratio=ratio)
+    changes = _named(
+        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
+    )
+    given = _named(method=method, backbone=backbone) | data | options | changes
+    if recipe is not None:
+        _alone("--recipe", given | _named(dataset=dataset))
+    elif dataset is None:
+        _alone("--resume without a dataset", given.keys() - {"epochs"})
+    plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out, resume)
+    _run(plan, resume, force, threads)
+
+
+def _named(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _alone(what: str, others: Any) -> None:
+    """Refuse options that another one makes meaningless."""
+    for other in sorted(others):
+        raise ValueError(
+            f"{what} takes everything else from a file, so {other} cannot be given too; leave it "
+            "out, or write it into the file of a --recipe."
+        )
+
+
+def _plan(
+    dataset: str | None,
+    file: Path | None,
+    method: str | None,
+    backbone: str | None,
+    data: dict[str, Any],
+    options: dict[str, Any],
+    changes: dict[str, Any],
+    seed: int | None,
+    out: Path | None,
+    resume: bool,
+) -> Plan:
+    """Make the recipe from options, from a file, or from the run to resume."""
+    from gsina.cli.folder import default_folder, read_run
+    from gsina.experiments.recipe import Recipe
+    from gsina.experiments.recipes import default_recipe
+
+    if file is not None:
+        recipe = Recipe.read(file)
+    elif dataset is not None:
+        recipe = default_recipe(
+            dataset,
+            backbone or "gin",
+            method or "gsina",
+            data=data,
+            options=options,
+            **changes,
+        )
+    elif resume and out is not None:
+        recipe, old_seed = read_run(out)
+        seed = old_seed if seed is None else seed
+        values = recipe.model_dump()
+        values["optimiser"] |= changes
+        recipe = Recipe.parse(values)
+    else:
+        raise ValueError("name a dataset, a --recipe, or with --resume the --out of a run.")
+    seed = 0 if seed is None else seed
+    return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
+
+
+def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
+    from gsina.cli.folder import Saved, claim, saved
+    from gsina.data.catalog import load_dataset
+    from gsina.experiments.run import run
+
+    if resume and force:
+        raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
+    recipe, seed, out = plan
+    claim(out, recipe, seed, resume=resume, force=force)
+    try:
+        dataset = load_dataset(recipe.data.name, **recipe.data.options)
+        _introduce(plan, dataset)
+        before = saved(out) if resume else Saved([])
+        if resume:
+            done = len(before.history)
+            show.say(f"going on after {done} epochs" if done else "nothing to resume; starting")
+        metric = dataset.task.metric
+        bar = Epochs(
+            f"{recipe.method.name} seed {seed}",
+            recipe.optimiser.epochs,
+            metric,
+            len(before.history),
+            before.best(metric),
+        )
+        with bar:
+            finished = run(
+                recipe,
+                seed,
+                out=out,
+                resume=resume,
+                dataset=dataset,
+                on_batch=bar.on_batch,
+                on_epoch=bar.on_epoch,
+            )
+    except KeyboardInterrupt:
+        epochs = len(saved(out).history)
+        show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
+        extra = () if threads is None else ("--threads", str(threads))
+        again = command("train", "--out", out, "--resume", *extra)
+        show.say(f"go on with: {again}")
+        raise typer.Exit(INTERRUPTED) from None
+    _conclude(plan, finished.result, metric)
+
+
+def _introduce(plan: Plan, dataset: Dataset) -> None:
+    sizes = ", ".join(f"{len(part):,} {split}" for split, part in dataset.splits.items())
+    show.say(f"{dataset.name}: {sizes} graphs")
+    for note in dataset.notes:
+        show.say(f"note: {note}")
+
+
+def _conclude(plan: Plan, result: dict[str, Any], metric: str) -> None:
+    epoch, rule = result["best_epoch"], result["selection"]
+    show.console.print(show.metrics_table(result, metric))
+    if epoch < 0:
+        first = plan.recipe.selection.first_epoch
+        show.say(
+            f"no epoch could be selected (the rule {rule} counts from epoch {first}), so these are "
+            "the last weights."
+        )
+    else:
+        show.say(
+            f"epoch {epoch} of {result['epochs']}, selected on validation data by the rule {rule}; "
+            f"{result['seconds_per_epoch']:.1f} s an epoch"
+        )
+    show.say(f"weights, log and result are in {plan.out}")

@@ -1,0 +1,80 @@
+"""The published settings, as small TOML files, and the recipes made from them.
+
+``recipes/<dataset>-<backbone>-<method>.toml`` holds what was published for that combination;
+``recipes/<method>.toml`` what fits the method everywhere else. A combination without a file has the
+defaults of :class:`~gsina.experiments.recipe.Recipe`. A file has the shape of a recipe without the
+three names, and may end with ``[[variants]]``: changes for certain options of the dataset.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+from gsina.data.catalog import DATASETS
+from gsina.experiments.recipe import OptimiserPart, Recipe, SelectionPart
+from gsina.methods import METHODS
+from gsina.names import check_name
+from gsina.nn.backbones import BACKBONES
+
+
+def default_recipe(
+    dataset: str,
+    backbone: str = "gin",
+    method: str = "gsina",
+    *,
+    data: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Recipe:
+    """The published recipe of a combination, or a plain one, with changes.
+
+    Args:
+        dataset: Name of the dataset.
+        backbone: Name of the backbone.
+        method: Name of the method.
+        data: Options of the dataset, such as ``{"bias": 0.9}``.
+        options: Options of the method, such as ``{"ratio": 0.3}``.
+        **settings: Fields of the optimiser and of the selection rule, such as ``epochs=3``.
+
+    Raises:
+        ValueError: One sentence about the first name or value that is wrong.
+    """
+    check_name(dataset, DATASETS, "dataset")
+    check_name(backbone, BACKBONES, "backbone")
+    check_name(method, METHODS, "method")
+    values = _published(dataset, backbone, method)
+    for variant in values.pop("variants", []):
+        if variant.pop("when").items() <= (data or {}).items():
+            values = _merge(values, variant)
+    changes: dict[str, Any] = {
+        "data": {"name": dataset, "options": data or {}},
+        "backbone": {"name": backbone},
+        "method": {"name": method, "options": options or {}},
+    }
+    parts = dict.fromkeys(OptimiserPart.model_fields, "optimiser")
+    parts |= dict.fromkeys(SelectionPart.model_fields, "selection")
+    for name, value in settings.items():
+        part = changes.setdefault(parts[check_name(name, parts, "setting")], {})
+        part[name] = value
+    return Recipe.parse(_merge(values, changes))
+
+
+def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:
+    folder = files("gsina.experiments") / "recipes"
+    for name in (f"{dataset}-{backbone}-{method}.toml", f"{method}.toml"):
+        file = folder / name
+        if file.is_file():
+            return tomllib.loads(file.read_text(encoding="utf-8"))
+    return {}
+
+
+def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """``base`` with the values of ``changes``, table by table; both stay as they are."""
+    merged = dict(base)
+    for key, value in changes.items():
+        old = merged.get(key)
+        tables = isinstance(old, dict) and isinstance(value, dict)
+        merged[key] = _merge(old, value) if tables else value
+    return merged

@@ -1,0 +1,191 @@
+"""One battery of checks for every method; a new one gets it by being registered.
+
+A check takes a function that makes a fresh method for a task, always with the same weights under
+the same torch seed, and the method's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import tiny
+import torch
+from torch import Tensor
+
+from gsina.data.batch import Batch
+from gsina.data.files import load_tensors, save_tensors
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Task
+from gsina.methods import Method, task_loss
+
+Make = Callable[[Task], Method]
+
+#: Parameters that by design have no effect, by the end of their names: a shift in front of a norm.
+WITHOUT_EFFECT = {
+    "gsina": ("scorer.first.bias", "scorer.second.bias", "scorer.last.bias"),
+    "gsat": ("scorer.first.bias", "scorer.second.bias"),
+}
+
+
+def train(method: Method, batch: Batch, steps: int, lr: float = 0.01) -> list[float]:
+    """Some steps of Adam; the total loss of each."""
+    optimiser = torch.optim.Adam(method.parameters(), lr=lr)
+    method.train()
+    return [
+        sum(float(term) for term in method.step(batch, optimiser, epoch).values())
+        for epoch in range(steps)
+    ]
+
+
+@torch.no_grad()
+def logits(method: Method, batch: Batch) -> Tensor:
+    """Logits in evaluation mode."""
+    return method.eval()(batch).logits
+
+
+def seeded(make: Make, task: Task, seed: int = 0) -> Method:
+    """A fresh method under a seed."""
+    torch.manual_seed(seed)
+    return make(task)
+
+
+def with_labels(graphs: PackedGraphs, task: Task) -> PackedGraphs:
+    """The graphs with random labels of a kind, one of them missing."""
+    torch.manual_seed(7)
+    y = torch.randn(len(graphs), task.outputs)
+    if task.kind == "binary":
+        y = (y > 0).float()
+    y[0, -1] = torch.nan
+    return replace(graphs, y=y)
+
+
+def check_overfits(make: Make, name: str) -> None:
+    """A dozen graphs are learned by heart."""
+    batch = tiny.whole(tiny.motifs(4))
+    method = seeded(make, tiny.CLASSES)
+    optimiser = torch.optim.Adam(method.parameters(), lr=0.01)
+    accuracy = 0.0
+    for step in range(300):
+        method.train().step(batch, optimiser)
+        if step % 5 == 4:
+            accuracy = float((logits(method, batch).argmax(1) == batch.labels).float().mean())
+            if accuracy >= 0.95:
+                return
+    raise AssertionError(f"accuracy {accuracy} after 300 steps")
+
+
+def check_loss_decreases_for_every_task(make: Make, name: str) -> None:
+    """Classes, several binary labels and numbers; with labels missing."""
+    for task in (Task("binary", 2, "roc_auc"), Task("regression", 1, "rmse")):
+        batch = tiny.whole(with_labels(tiny.motifs(4), task))
+        method = seeded(make, task)
+        before = task_loss(logits(method, batch), batch, task)
+        losses = train(method, batch, 20)
+        assert all(torch.tensor(losses).isfinite()), losses
+        assert task_loss(logits(method, batch), batch, task) < before
+
+
+def check_every_parameter_learns(make: Make, name: str) -> None:
+    """Every parameter gets a gradient that is finite and not 0, but for declared exceptions."""
+    batch = tiny.whole(tiny.motifs(4))
+    method = seeded(make, tiny.CLASSES).train()
+    torch.stack(list(method.loss(batch).values())).sum().backward()
+    for parameter_name, parameter in method.named_parameters():
+        if parameter_name.endswith(WITHOUT_EFFECT.get(name, ())):
+            continue
+        assert parameter.grad is not None, parameter_name
+        assert bool(parameter.grad.isfinite().all()), parameter_name
+        assert bool(parameter.grad.any()), parameter_name
+
+
+def check_seed_decides(make: Make, name: str) -> None:
+    """The same seed gives the same weights, bit for bit; another one others."""
+    batch = tiny.whole(tiny.motifs(2))
+
+    def weights(seed: int) -> list[Tensor]:
+        method = seeded(make, tiny.CLASSES, seed)
+        train(method, batch, 4)
+        return [value.clone() for value in method.state_dict().values()]
+
+    first, again, other = weights(0), weights(0), weights(1)
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+def check_evaluation_is_calm(make: Make, name: str) -> None:
+    """No noise and no change of state in evaluation."""
+    batch = tiny.whole(tiny.ragged())
+    method = seeded(make, tiny.CLASSES)
+    train(method, batch, 2)
+    before = {key: value.clone() for key, value in method.state_dict().items()}
+    assert torch.equal(logits(method, batch), logits(method, batch))
+    assert all(torch.equal(value, before[key]) for key, value in method.state_dict().items())
+
+
+def check_batch_composition(make: Make, name: str) -> None:
+    """Where the method claims it, a graph's output is the same alone and in any batch."""
+    method = seeded(make, tiny.CLASSES)
+    train(method, tiny.whole(tiny.motifs(2)), 3)
+    if not method.batch_invariant:
+        return
+    for undirected in (False, True):
+        graphs = tiny.ragged(undirected=undirected)
+        together = logits(method, tiny.whole(graphs))
+        for ids in ([0], [1], [2], [3], [5, 4], [6, 0, 3, 2]):
+            found = logits(method, graphs.batch(ids))
+            torch.testing.assert_close(found, together[ids], atol=2e-5, rtol=2e-5)
+
+
+def check_odd_batches(make: Make, name: str) -> None:
+    """One graph, one node, no edge, one edge, isolated nodes, one class, environments unheard of."""
+    for undirected in (False, True):
+        graphs = tiny.ragged(undirected=undirected)
+        environment = torch.tensor([7, 0, 0, 7, 2, 2, 0])
+        there = replace(graphs, environment=environment)
+        for ids in ([5], [1], [2], [3], [4], [1, 3], [3, 3, 1], [0, 6]):
+            for data in (graphs, there):
+                survives(make, data.batch(ids))
+
+
+def check_missing_labels(make: Make, name: str) -> None:
+    """Some labels missing, and all of them: the loss is finite, and 0 where nothing is known."""
+    graphs = tiny.ragged()
+    for missing in ([0], [1, 2, 3, 4, 5, 6], list(range(7))):
+        y = graphs.y.clone().index_fill_(0, torch.tensor(missing), -1)  # type: ignore[union-attr]
+        survives(make, tiny.whole(replace(graphs, y=y)))
+    task = Task("binary", 2, "roc_auc")
+    nothing = torch.full((7, 2), torch.nan)
+    survives(make, tiny.whole(replace(graphs, y=nothing)), task)
+    method = seeded(make, task).eval()
+    assert float(method.loss(tiny.whole(replace(graphs, y=nothing)))["prediction"].detach()) == 0
+
+
+def check_saves_and_loads(make: Make, name: str) -> None:
+    """Weights through a file into a model with other weights: the same predictions."""
+    batch = tiny.whole(tiny.ragged())
+    method = seeded(make, tiny.CLASSES)
+    train(method, batch, 3)
+    other = seeded(make, tiny.CLASSES, seed=9)
+    assert not torch.equal(logits(other, batch), logits(method, batch))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        save_tensors(path, method.state_dict())
+        other.load_state_dict(load_tensors(path)[0])
+    assert torch.equal(logits(other, batch), logits(method, batch))
+
+
+def survives(make: Make, batch: Batch, task: Task = tiny.CLASSES) -> None:
+    """A training step and an evaluation leave finite numbers behind."""
+    method = seeded(make, task)
+    assert torch.tensor(train(method, batch, 1)).isfinite().all()
+    for key, parameter in method.named_parameters():
+        assert bool(parameter.isfinite().all()), key
+    found = logits(method, batch)
+    assert found.shape == (batch.num_graphs, task.outputs)
+    assert bool(found.isfinite().all())
+
+
+CHECKS = [value for key, value in list(globals().items()) if key.startswith("check_")]

@@ -1,0 +1,105 @@
+"""`Predictor` and `NetworkSpec`: any network, with and without attention."""
+
+from __future__ import annotations
+
+import pytest
+import tiny
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv, GINEConv, global_add_pool
+
+from gsina.nn.attention import Attention
+from gsina.nn.backbones import BACKBONES
+from gsina.nn.predictor import NetworkSpec, Predictor, embed
+
+
+class Pooling(nn.Module):
+    """A network that pools by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(tiny.FEATURES, 3)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, batch_size: int) -> Tensor:
+        return global_add_pool(self.conv(x, edge_index), batch, batch_size)
+
+
+class Edged(nn.Module):
+    """A network that needs edge features."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GINEConv(nn.Linear(tiny.FEATURES, 5), edge_dim=1)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:
+        return self.conv(x, edge_index, edge_attr)
+
+
+def test_readout_and_head_written_out() -> None:
+    batch = tiny.whole(tiny.ragged())
+    network, head = Edged(), nn.Linear(5, 3)
+    edge, node = torch.rand(batch.num_edges), torch.rand(batch.num_nodes)
+    found = Predictor(network, head, "sum")(batch, Attention(edge, node))
+    conv = network.conv
+    messages = (batch.x[batch.edge_index[0]] + conv.lin(batch.edge_attr)).relu() * edge[:, None]
+    summed = torch.zeros_like(batch.x).index_add_(0, batch.edge_index[1], messages)
+    states = conv.nn(batch.x + summed) * node[:, None]
+    pooled = torch.zeros(batch.num_graphs, 5).index_add_(0, batch.node_graph, states)
+    torch.testing.assert_close(found, head(pooled), atol=1e-5, rtol=1e-5)
+
+
+def test_without_attention_nothing_is_weighted() -> None:
+    batch = tiny.whole(tiny.ragged())
+    predictor = Predictor(Edged(), nn.Linear(5, 3), "mean")
+    ones = Attention(torch.ones(batch.num_edges), torch.ones(batch.num_nodes))
+    assert torch.equal(predictor(batch), predictor(batch, ones))
+    assert torch.equal(predictor(batch), predictor(batch, Attention(ones.edge, None)))
+
+
+def test_node_level_and_networks_that_pool_by_themselves() -> None:
+    batch = tiny.whole(tiny.ragged())
+    assert Predictor(Edged(), nn.Linear(5, 3))(batch).shape == (batch.num_nodes, 3)
+    assert Predictor(Edged())(batch).shape == (batch.num_nodes, 5)
+    assert Predictor(Pooling())(batch).shape == (batch.num_graphs, 3)
+
+
+def test_classify_goes_on_from_embed() -> None:
+    batch = tiny.whole(tiny.ragged())
+    predictor = Predictor(Edged(), nn.Linear(5, 3), "sum")
+    weight = torch.rand(batch.num_edges)
+    states = predictor.embed(batch, weight)
+    assert torch.equal(states, embed(predictor.network, batch, weight))
+    assert torch.equal(
+        predictor.classify(states, batch), predictor(batch, Attention(weight, None))
+    )
+
+
+def test_unknown_readout() -> None:
+    with pytest.raises(ValueError, match="unknown readout 'summ'; did you mean 'sum'"):
+        Predictor(Edged(), readout="summ")
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_spec_makes_fresh_networks(backbone: str) -> None:
+    batch = tiny.whole(tiny.ragged())
+    spec = NetworkSpec(backbone, tiny.FEATURES, 1, {"hidden_channels": 8, "num_layers": 1})
+    first, second = spec.predictor(3), spec.predictor(3)
+    assert first(batch).shape == (batch.num_graphs, 3)
+    different = [
+        not torch.equal(a, b)
+        for a, b in zip(first.parameters(), second.parameters(), strict=True)
+        if a.dim() > 1
+    ]
+    assert all(different)
+    inside = spec.network(in_channels=8)
+    assert inside(torch.randn(batch.num_nodes, 8), batch.edge_index, *_extra(backbone)).shape[1] == 8
+
+
+def _extra(backbone: str) -> tuple[Tensor, ...]:
+    edges = tiny.whole(tiny.ragged()).edge_attr
+    return () if backbone == "spmotifnet" or edges is None else (edges,)
+
+
+def test_unknown_backbone() -> None:
+    with pytest.raises(ValueError, match="unknown backbone 'gni'; did you mean 'gin'"):
+        NetworkSpec("gni", 4).network()
