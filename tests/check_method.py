@@ -78,27 +78,33 @@ def check_overfits(make: Make, name: str) -> None:
 
 
 def check_loss_decreases_for_every_task(make: Make, name: str) -> None:
-    """Classes, several binary labels and numbers; with labels missing."""
+    """Several binary labels and numbers, with labels missing."""
     for task in (Task("binary", 2, "roc_auc"), Task("regression", 1, "rmse")):
         batch = tiny.whole(with_labels(tiny.motifs(4), task))
         method = seeded(make, task)
-        before = task_loss(logits(method, batch), batch, task)
-        losses = train(method, batch, 20)
-        assert all(torch.tensor(losses).isfinite()), losses
-        assert task_loss(logits(method, batch), batch, task) < before
+
+        @torch.no_grad()
+        def loss(method: Method = method, batch: Batch = batch, task: Task = task) -> float:
+            # In training mode: the running statistics of batch norm lag behind in a few steps.
+            draws = [task_loss(method.train()(batch).logits, batch, task) for _ in range(5)]
+            return float(torch.stack(draws).mean())
+
+        before = loss()
+        losses = train(method, batch, 30)
+        assert bool(torch.tensor(losses).isfinite().all()), losses
+        assert loss() < 0.9 * before
 
 
 def check_every_parameter_learns(make: Make, name: str) -> None:
-    """Every parameter gets a gradient that is finite and not 0, but for declared exceptions."""
+    """Every parameter moves in a few steps, but for declared exceptions."""
     batch = tiny.whole(tiny.motifs(4))
-    method = seeded(make, tiny.CLASSES).train()
-    torch.stack(list(method.loss(batch).values())).sum().backward()
-    for parameter_name, parameter in method.named_parameters():
-        if parameter_name.endswith(WITHOUT_EFFECT.get(name, ())):
-            continue
-        assert parameter.grad is not None, parameter_name
-        assert bool(parameter.grad.isfinite().all()), parameter_name
-        assert bool(parameter.grad.any()), parameter_name
+    method = seeded(make, tiny.CLASSES)
+    before = {key: value.detach().clone() for key, value in method.named_parameters()}
+    train(method, batch, 2)
+    for key, value in method.named_parameters():
+        assert bool(value.isfinite().all()), key
+        if not key.endswith(WITHOUT_EFFECT.get(name, ())):
+            assert not torch.equal(value, before[key]), key
 
 
 def check_seed_decides(make: Make, name: str) -> None:
@@ -141,26 +147,26 @@ def check_batch_composition(make: Make, name: str) -> None:
 
 def check_odd_batches(make: Make, name: str) -> None:
     """One graph, one node, no edge, one edge, isolated nodes, one class, environments unheard of."""
+    method = seeded(make, tiny.CLASSES)
     for undirected in (False, True):
         graphs = tiny.ragged(undirected=undirected)
-        environment = torch.tensor([7, 0, 0, 7, 2, 2, 0])
-        there = replace(graphs, environment=environment)
+        if undirected:
+            graphs = replace(graphs, environment=torch.tensor([7, 0, 0, 7, 2, 2, 0]))
         for ids in ([5], [1], [2], [3], [4], [1, 3], [3, 3, 1], [0, 6]):
-            for data in (graphs, there):
-                survives(make, data.batch(ids))
+            survives(method, graphs.batch(ids))
 
 
 def check_missing_labels(make: Make, name: str) -> None:
     """Some labels missing, and all of them: the loss is finite, and 0 where nothing is known."""
     graphs = tiny.ragged()
+    method = seeded(make, tiny.CLASSES)
     for missing in ([0], [1, 2, 3, 4, 5, 6], list(range(7))):
         y = graphs.y.clone().index_fill_(0, torch.tensor(missing), -1)  # type: ignore[union-attr]
-        survives(make, tiny.whole(replace(graphs, y=y)))
-    task = Task("binary", 2, "roc_auc")
-    nothing = torch.full((7, 2), torch.nan)
-    survives(make, tiny.whole(replace(graphs, y=nothing)), task)
-    method = seeded(make, task).eval()
-    assert float(method.loss(tiny.whole(replace(graphs, y=nothing)))["prediction"].detach()) == 0
+        survives(method, tiny.whole(replace(graphs, y=y)))
+    method = seeded(make, Task("binary", 2, "roc_auc"))
+    nothing = tiny.whole(replace(graphs, y=torch.full((7, 2), torch.nan)))
+    survives(method, nothing)
+    assert float(task_loss(logits(method, nothing), nothing, method.task)) == 0
 
 
 def check_saves_and_loads(make: Make, name: str) -> None:
@@ -177,15 +183,16 @@ def check_saves_and_loads(make: Make, name: str) -> None:
     assert torch.equal(logits(other, batch), logits(method, batch))
 
 
-def survives(make: Make, batch: Batch, task: Task = tiny.CLASSES) -> None:
+def survives(method: Method, batch: Batch) -> None:
     """A training step and an evaluation leave finite numbers behind."""
-    method = seeded(make, task)
-    assert torch.tensor(train(method, batch, 1)).isfinite().all()
-    for key, parameter in method.named_parameters():
-        assert bool(parameter.isfinite().all()), key
+    assert bool(torch.tensor(train(method, batch, 1)).isfinite().all())
+    for key, value in method.state_dict().items():
+        assert bool(value.isfinite().all()), key
     found = logits(method, batch)
-    assert found.shape == (batch.num_graphs, task.outputs)
+    assert found.shape == (batch.num_graphs, method.task.outputs)
     assert bool(found.isfinite().all())
 
 
 CHECKS = [value for key, value in list(globals().items()) if key.startswith("check_")]
+#: Those in which the network matters; enough for all backbones but the first.
+NETWORK_CHECKS = [check_every_parameter_learns, check_batch_composition, check_odd_batches]

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +43,38 @@ def test_nothing_to_do() -> None:
 
 def test_cores() -> None:
     assert cores() >= 1
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, time\n"
+        "from gsina.data.parallel import parallel_map\n"
+        "def work(path):\n"
+        "    open(f'{path}/{os.getpid()}', 'w').close()\n"
+        "    time.sleep(60)\n"
+        f"parallel_map(work, [{str(tmp_path)!r}] * 2, jobs=2)\n"
+    )
+    parent = subprocess.Popen([sys.executable, str(script)])
+
+    def workers():
+        return [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
+
+    def wait(until):
+        deadline = time.monotonic() + 30
+        while not until() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return until()
+
+    assert wait(lambda: len(workers()) == 2)
+    parent.kill()
+    parent.wait()
+    assert wait(lambda: not any(_alive(pid) for pid in workers()))
+
+
+def _alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import tiny
-from check_method import CHECKS, Make
+from check_method import CHECKS, NETWORK_CHECKS, Make
 
 from gsina.data.task import Task
 from gsina.methods import METHODS, Method, build_method
@@ -14,14 +15,23 @@ from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
-@pytest.mark.parametrize("backbone", BACKBONES)
-@pytest.mark.parametrize("name", METHODS)
+#: Settings that only cost time here.
+QUICK: dict[str, dict[str, Any]] = {"gib": {"inner_steps": 5}}
+
+CASES = [
+    pytest.param(name, backbone, check, id=f"{name}-{backbone}-{check.__name__[len('check_') :]}")
+    for name in METHODS
+    for backbone in BACKBONES
+    for check in (CHECKS if backbone == "gin" else NETWORK_CHECKS)
+]
+
+
+@pytest.mark.parametrize(("name", "backbone", "check"), CASES)
 def test_method(name: str, backbone: str, check: Callable[[Make, str], None]) -> None:
     spec = NetworkSpec(backbone, tiny.FEATURES, 1, {"hidden_channels": 32, "num_layers": 2})
 
     def make(task: Task) -> Method:
-        return build_method(name, spec, task, {})
+        return build_method(name, spec, task, QUICK.get(name, {}))
 
     check(make, name)
 

@@ -112,7 +112,7 @@ def test_whole_graph_network():
     assert torch.equal(run_network(model, X, EDGES, **EVERYTHING), want)
 
 
-def test_sequential_has_a_forward_of_its_own():
+def test_sequential_has_names_of_its_own():
     convolution = GCNConv(3, 5)
     nodes = Sequential("x, edge_index", [(convolution, "x, edge_index -> x")])
     graphs = Sequential(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tiny
 import torch
 
+import tiny
 from gsina.data.packed import PackedGraphs
 from gsina.nn.subgraph import edge_subgraph
 
@@ -19,9 +19,7 @@ def test_keeps_the_marked_edges_and_their_nodes() -> None:
     assert part.y is batch.y
     # Same edges, told by the features of their ends and their own.
     for side in (0, 1):
-        assert torch.equal(
-            part.x[part.edge_index[side]], batch.x[batch.edge_index[side]][edges]
-        )
+        assert torch.equal(part.x[part.edge_index[side]], batch.x[batch.edge_index[side]][edges])
     assert part.edge_attr is not None
     assert batch.edge_attr is not None
     assert torch.equal(part.edge_attr, batch.edge_attr[edges])

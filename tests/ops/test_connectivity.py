@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tiny
 import torch
 from torch import Tensor
 
+import tiny
 from gsina.ops.connectivity import edge_connectivity_loss, node_connectivity_loss
 from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups

@@ -37,6 +37,7 @@ def datasets(
     else:
         table = Table("name", "predicts", "graphs", "metric", "shift", "here", box=show.BOX)
         table.columns[0].no_wrap = True
+        table.columns[1].overflow = "fold"
         for row in rows:
             cells = [row[key] for key in ("name", "task", "size", "metric", "shift")]
             table.add_row(*cells, "yes" if row["here"] else "no")

@@ -35,8 +35,9 @@ def demo(
 ) -> None:
     """Train a plain network and GSINA on Spurious-Motif and draw what GSINA found.
 
-    In Spurious-Motif a small motif decides the class, but in training the base that it hangs on
-    mostly gives the class away. A model that looks at the base fails when the bases change.
+    In Spurious-Motif a small motif decides the class, but in training the base
+    that it hangs on often gives the class away. A model that looks at the base
+    fails when the bases change.
 
     \b
     [bold]Examples[/]
@@ -69,7 +70,7 @@ def _train(seed: int, quick: bool) -> dict[str, Run]:
         recipe = default_recipe(
             "spmotif", "gin", method, data=data, epochs=2 if quick else epochs
         )
-        bar = Epochs(f"{method:5}", recipe.optimiser.epochs, dataset.task.metric)
+        bar = Epochs(method, recipe.optimiser.epochs, dataset.task.metric)
         with bar:
             runs[method] = run(
                 recipe, seed, dataset=dataset, on_batch=bar.on_batch, on_epoch=bar.on_epoch
@@ -119,11 +120,11 @@ def _table(runs: dict[str, Run]) -> Table:
     """Methods side by side."""
     table = Table(
         "",
-        "in-distribution\naccuracy",
-        "OOD\naccuracy",
+        "accuracy\nin-dist.",
+        "accuracy\nOOD",
         "explanation\nROC-AUC",
-        "precision@5",
-        "seconds\nper epoch",
+        "precision\n@5",
+        "seconds\nan epoch",
         "times\nERM",
         box=show.BOX,
     )

@@ -44,7 +44,7 @@ class Epochs:
     def __enter__(self) -> Epochs:
         if show.console.is_terminal:
             columns = (
-                TextColumn("[bold]{task.description}"),
+                TextColumn("[bold]{task.description:5}"),
                 BarColumn(bar_width=24),
                 TextColumn("{task.fields[state]}"),
             )

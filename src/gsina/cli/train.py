@@ -75,7 +75,7 @@ def train(
 ) -> None:
     """Train one model and evaluate it on every split.
 
-    What is not said follows the published recipe of the dataset, backbone and method.
+    What is not said follows the published recipe, if there is one.
 
     \b
     [bold]Examples[/]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
@@ -49,9 +51,21 @@ def parallel_map(
             if progress:
                 progress(len(results), len(items))
         return results
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, fork, initializer=_end_with, initargs=(os.getpid(),)) as pool:
         for result in pool.map(function, items):
             results.append(result)
             if progress:
                 progress(len(results), len(items))
     return results
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent is gone, also after a ``kill -9``."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -33,8 +33,10 @@ GREY, INK, RIGHT, WRONG = "#8a8a8a", "#222222", "#2a7f3f", "#b3261e"
 EDGE_WIDTH, NODE_AREA = 3.0, 100.0
 #: Area of a node when there is no node attention.
 PLAIN_AREA = 30.0
-#: Inches of one graph, and of the strip with the legend.
-CELL, STRIP = 2.5, 1.15
+#: Inches of one graph with its title, and of the strips above and below all of them.
+WIDTH, HEIGHT, TITLE, HEAD, FOOT = 2.5, 2.1, 0.25, 0.4, 0.85
+#: Height of a drawing over its width, and the half width of the axes around one from -1 to 1.
+ASPECT, MARGIN = (HEIGHT - TITLE) / WIDTH, 1.15
 
 
 class Picture(NamedTuple):
@@ -103,23 +105,24 @@ def draw_subgraphs(
     logits = predictions.logits
     guesses = logits.argmax(-1) if logits.size(1) > 1 else (logits[:, 0] > 0).long()
 
-    figure = Figure(figsize=(CELL * columns, CELL * len(rows) + STRIP), layout="none")
-    foot = STRIP * 0.72 / figure.get_figheight()
-    head = 1 - STRIP * 0.28 / figure.get_figheight() if title else 1.0
-    height = (head - foot) / len(rows)
-    truth = graphs.edge_truth is not None
+    head = 0.0 if title is None else HEAD
+    tall = HEIGHT * len(rows) + head + FOOT
+    figure = Figure(figsize=(WIDTH * columns, tall), facecolor="white")
     for row, chosen in enumerate(rows):
+        bottom = tall - head - (row + 1) * HEIGHT
         for column, graph in enumerate(chosen):
-            box = (column / columns, head - (row + 1) * height, 1 / columns, height)
-            axes = figure.add_axes((box[0], box[1], box[2], box[3] * 0.88))
+            box = (column / columns, bottom / tall, 1 / columns, (HEIGHT - TITLE) / tall)
+            axes = figure.add_axes(box)
             _draw(axes, _picture(graphs, predictions, graph))
             _write_title(axes, int(labels[graph]), int(guesses[graph]), class_names)
-    if title:
-        figure.text(0.5, head + (1 - head) / 2, title, ha="center", va="center", size=13, color=INK)
-    _write_legend(figure, foot, truth, predictions.node is not None)
+    if title is not None:
+        figure.text(0.5, 1 - head / tall / 2, title, ha="center", va="center", size=13, color=INK)
+    _write_legend(
+        figure, 0.6 * FOOT / tall, graphs.edge_truth is not None, predictions.node is not None
+    )
     size = f"Only graphs of at most {max_nodes} nodes are drawn; larger ones are a tangle."
     text = size if caption is None else f"{caption} {size}"
-    figure.text(0.5, foot * 0.16, text, ha="center", va="center", size=8, color=GREY)
+    figure.text(0.5, 0.16 * FOOT / tall, text, ha="center", va="center", size=8, color=GREY)
     with write_aside(path) as file:
         figure.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=200)
     return [graph for chosen in rows for graph in chosen]
@@ -169,7 +172,7 @@ def _picture(graphs: PackedGraphs, predictions: Predictions, graph: int) -> Pict
 
 
 def _layout(nodes: int, ends: NDArray[np.int64]) -> Floats:
-    """Kamada-Kawai coordinates ``[N, 2]``, the longer side level; unconnected parts stay close."""
+    """Kamada-Kawai coordinates ``[N, 2]`` that fill the axes, unconnected parts close by."""
     graph = nx.Graph()
     graph.add_nodes_from(range(nodes))
     graph.add_edges_from(ends.tolist())
@@ -182,7 +185,8 @@ def _layout(nodes: int, ends: NDArray[np.int64]) -> Floats:
     _, _, axes = np.linalg.svd(place, full_matrices=False)
     if len(axes) == 2:
         place = place @ axes.T
-    return place / max(np.abs(place).max(initial=0), 1e-9)
+    scale = (np.abs(place) / [1, ASPECT]).max(initial=1e-9)
+    return place / scale
 
 
 def _draw(axes: Axes, picture: Picture) -> None:
@@ -209,9 +213,8 @@ def _draw(axes: Axes, picture: Picture) -> None:
         linewidths=0.7,
         zorder=3,
     )
-    axes.set_xlim(-1.15, 1.15)
-    axes.set_ylim(-1.15, 1.15)
-    axes.set_aspect("equal")
+    axes.set_xlim(-MARGIN, MARGIN)
+    axes.set_ylim(-MARGIN * ASPECT, MARGIN * ASPECT)
     axes.set_axis_off()
 
 
@@ -231,7 +234,7 @@ def _write_title(axes: Axes, label: int, guess: int, names: Sequence[str] | None
     axes.set_title(text, size=9, color=RIGHT if right else WRONG, pad=2)
 
 
-def _write_legend(figure: Figure, foot: float, truth: bool, node: bool) -> None:
+def _write_legend(figure: Figure, middle: float, truth: bool, node: bool) -> None:
     """Say in words what colours, widths and areas mean."""
 
     def line(weight: float, colour: str) -> Line2D:
@@ -253,7 +256,7 @@ def _write_legend(figure: Figure, foot: float, truth: bool, node: bool) -> None:
         [handle for handle, _ in entries],
         [text for _, text in entries],
         loc="center",
-        bbox_to_anchor=(0.5, foot * 0.58),
+        bbox_to_anchor=(0.5, middle),
         ncols=3,
         frameon=False,
         fontsize=8.5,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from torch import Tensor, nn
+from torch_geometric.nn import Sequential
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 
@@ -29,8 +30,9 @@ class ForwardNames(NamedTuple):
 
 def forward_names(network: nn.Module) -> ForwardNames:
     """The parameter names of ``network.forward``, inspected once per class."""
-    # The function and not the class is the key: `torch_geometric.nn.Sequential` writes one
-    # `forward` per instance.
+    if isinstance(network, Sequential):  # its names are those that its maker wrote down
+        names = tuple(network.signature.param_dict)
+        return ForwardNames(names, frozenset(names), frozenset(names[2:]), open_ended=False)
     forward = network.forward
     if inspect.ismethod(forward):
         return _inspect(forward.__func__, bound=True)

@@ -18,9 +18,11 @@ from gsina.ops.groups import Groups
 # second step is a halving.
 COARSE_STEPS = 64
 FINE_STEPS = 16
-# Over a distance d the slope of the mean changes by at most the factor exp(d): a Newton step this
-# short proves that the root is about as near, and from here every step squares the error.
+# The curvature of logit(mean) is at most twice its slope. So a Newton step of length d <= NEAR
+# proves that the root is about as near, and leaves an error of about d^2, that is d^2 / 4 of the
+# mean; every further step squares the error.
 NEAR = 0.1
+TINY = torch.finfo(torch.float64).tiny
 
 
 class Dual(NamedTuple):
@@ -40,10 +42,8 @@ class Dual(NamedTuple):
 def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float) -> Dual:
     """Solve ``mean(sigmoid(x + dual)) = ratio`` in every group.
 
-    Two passes of the same loop. The first comes near the dual; the second starts from the shifted
-    logits, which around the threshold are exact differences, so that the result does not lose
-    digits to large scores. On the CPU a pass ends when all groups have converged;
-    elsewhere it makes a fixed number of steps, because asking would stall the device.
+    Twice: first to come near the dual, then again from the shifted logits, which around the
+    threshold are exact differences, so that the result does not lose digits to large scores.
 
     Args:
         x: Logits ``[N]``, float64, finite.
@@ -52,84 +52,104 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float) -> Du
         tolerance: Largest error of a group mean.
     """
     everything = ratio >= 1
-    problem, ordered = _prepare(x, torch.where(everything, 0.5, ratio), groups, tolerance)
-    runs, target, full = problem.groups, problem.target, problem.full
-    zero = torch.zeros_like(target)
-    start = target - runs.sum(ordered) / problem.counts
-    low = torch.where(full, target - runs.max(ordered), zero)
-    high = torch.where(full, target - runs.min(ordered), zero)
-    # Bounds, and the signs that move them, are rounded; a margin gives the rounding error back.
-    margin = 1e-6 * (1 + low.abs() + high.abs())
-    low, high = low - margin, high + margin
-    coarse, low, high, used = _newton(problem, ordered, start, low, high, NEAR, COARSE_STEPS)
-    low, high = low - coarse - margin, high - coarse + margin
+    runs, order = groups.in_runs
+    ordered = x if order is None else x[order]
+    counts = runs.counts(x)
+    problem = _Problem(torch.where(everything, 0.5, ratio), runs, counts, tolerance)
+    start = problem.target - runs.sum(ordered) / problem.counts
+    coarse, used = _find(problem, ordered, start, NEAR, COARSE_STEPS)
     shifted = ordered + runs.spread(coarse)
-    # A Newton step of length d leaves an error of the mean of at most about d^2 / 4.
-    near = tolerance**0.5
-    fine, _, _, more = _newton(problem, shifted, zero, low, high, near, FINE_STEPS)
+    fine, more = _find(problem, shifted, torch.zeros_like(coarse), tolerance**0.5, FINE_STEPS)
     fine = torch.where(everything, torch.inf, fine)
     logits = (x + groups.spread(coarse)).add_(groups.spread(fine))
     return Dual(logits, coarse + fine, used + more)
 
 
-class _Problem(NamedTuple):
-    ratio: Tensor
-    target: Tensor
-    groups: Groups
-    counts: Tensor
-    full: Tensor
-    tolerance: float
+class _Problem:
+    """What stays the same from step to step; an empty group has the mean it should have."""
+
+    def __init__(self, ratio: Tensor, groups: Groups, counts: Tensor, tolerance: float) -> None:
+        self.ratio = ratio
+        self.target = torch.logit(ratio)
+        self.groups = groups
+        self.empty = counts == 0
+        self.counts = counts.clamp(min=1)
+        self.bonus = torch.where(self.empty, ratio, 0.0)
+        self.tolerance = tolerance
+
+    def bracket(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Bounds of the dual ``[G]``, with a margin for their rounding."""
+        low = (self.target - self.groups.max(x)).masked_fill_(self.empty, 0.0)
+        high = (self.target - self.groups.min(x)).masked_fill_(self.empty, 0.0)
+        margin = 1e-6 * (1 + low.abs() + high.abs())
+        return low - margin, high + margin
+
+    def evaluate(self, x: Tensor, dual: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean of the weights, distance of its logit from the target, and the Newton step."""
+        weights = (x + self.groups.spread(dual)).sigmoid_()
+        mean = self.groups.sum(weights) / self.counts + self.bonus
+        slope = self.groups.sum(weights.addcmul_(weights, weights, value=-1)) / self.counts
+        gap = self.target - torch.logit(mean)
+        return mean, gap, gap * (mean - mean * mean) / slope.clamp_(min=TINY)
 
 
-def _prepare(
-    x: Tensor, ratio: Tensor, groups: Groups, tolerance: float
-) -> tuple[_Problem, Tensor]:
-    """The problem with the elements of each group side by side, and its logits in that order."""
-    runs, order = groups.in_runs()
-    counts = groups.counts(x)
-    problem = _Problem(
-        ratio, torch.logit(ratio), runs, counts.clamp(min=1), counts > 0, tolerance
-    )
-    return problem, x if order is None else x[order]
-
-
-def _newton(
-    problem: _Problem, x: Tensor, dual: Tensor, low: Tensor, high: Tensor, near: float, steps: int
-) -> tuple[Tensor, Tensor, Tensor, int]:
-    """Newton's method on ``logit(mean) - logit(ratio)`` inside a shrinking bracket.
-
-    A group is done when its mean is within the tolerance or its Newton step is below ``near``.
+def _find(
+    problem: _Problem, x: Tensor, start: Tensor, near: float, steps: int
+) -> tuple[Tensor, int]:
+    """Come closer to the dual than a Newton step of length ``near``, or to the tolerance.
 
     Returns:
-        The best dual, improved by one more step, the bracket, and the number of evaluations.
+        The dual ``[G]`` and the number of evaluations.
     """
-    ratio, target, groups, counts, full, tolerance = problem
-    on_host = x.device.type == "cpu"
+    dual, used = _newton(problem, x, start, near) if x.is_cpu else (None, 0)
+    if dual is not None:
+        return dual, used
+    dual, more = _safe_newton(problem, x, start, near, steps)
+    return dual, used + more
+
+
+def _newton(problem: _Problem, x: Tensor, dual: Tensor, near: float) -> tuple[Tensor | None, int]:
+    """Plain Newton steps for all groups; ``None`` as soon as the largest step does not shrink."""
+    used, last = 0, torch.inf
+    while True:
+        used += 1
+        _, _, step = problem.evaluate(x, dual)
+        dual = dual + step
+        length = float(step.abs().max()) if step.numel() else 0.0
+        if length <= near:
+            return dual, used
+        if not length <= 0.7 * last:
+            return None, used
+        last = length
+
+
+def _safe_newton(
+    problem: _Problem, x: Tensor, dual: Tensor, near: float, steps: int
+) -> tuple[Tensor, int]:
+    """Newton steps inside a shrinking bracket, which is halved where a step cannot be trusted.
+
+    On the CPU the loop ends when all groups are done; elsewhere it makes all its steps, because
+    asking would stall the device.
+    """
+    low, high = problem.bracket(x)
     best, best_error = dual, torch.full_like(dual, torch.inf)
     last = best_error
     used = 0
     for used in range(1, steps + 1):  # noqa: B007
-        weights = (x + groups.spread(dual)).sigmoid_()
-        mean = torch.where(full, groups.sum(weights) / counts, ratio)
-        slope = groups.sum(weights.addcmul_(weights, weights, value=-1)) / counts
-        gap = torch.logit(mean) - target
-        error = (mean - ratio).abs_()
-        # Divide by the slope of logit(mean); a flat stretch gives an infinite or undefined step,
-        # which the comparison with the bracket refuses.
-        newton = dual - gap * (mean - mean * mean) / slope
-        low = torch.where(gap < 0, dual, low)
-        high = torch.where(gap > 0, dual, high)
+        mean, gap, step = problem.evaluate(x, dual)
+        error = (mean - problem.ratio).abs_()
+        low = torch.where(gap > 0, dual, low)
+        high = torch.where(gap < 0, dual, high)
+        newton, length = dual + step, step.abs()
         inside = (newton >= low) & (newton <= high)
-        length = (newton - dual).abs_()
-        improved = torch.where(inside & (length <= 1), newton, dual)
         better = error < best_error
-        best = torch.where(better, improved, best)
+        best = torch.where(better, torch.where(inside & (length <= 1), newton, dual), best)
         best_error = torch.where(better, error, best_error)
-        done = (error <= tolerance) | (inside & (length < near))
-        if on_host and bool(done.all()):
+        done = (error <= problem.tolerance) | (inside & (length <= near))
+        if x.is_cpu and bool(done.all()):
             break
-        trusted = inside & (gap.abs_() <= 0.5 * last)
-        last = gap
-        step = torch.where(trusted, newton, (low + high) / 2)
-        dual = torch.where(done, best, step)
-    return best, low, high, used
+        distance = gap.abs()
+        trusted = inside & (distance <= 0.5 * last)
+        last = distance
+        dual = torch.where(done, best, torch.where(trusted, newton, (low + high) / 2))
+    return best, used

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+#: Most elements that are added up one after the other.
 PIECE = 512
 
 
@@ -29,6 +31,7 @@ class Groups:
         """All ``size`` elements in one group."""
         return cls(None, 1, size)
 
+    @cached_property
     def in_runs(self) -> tuple[Groups, Tensor | None]:
         """The same groups side by side, and the order ``[N]`` of the elements that makes them so.
 
@@ -42,9 +45,9 @@ class Groups:
         if not index.is_cpu or bool((index[1:] < index[:-1]).any()):
             index, order = torch.sort(index, stable=True)
         bounds = torch.searchsorted(index, torch.arange(self.num + 1, device=index.device))
-        starts = torch.arange(PIECE, self.size, PIECE, device=index.device)
+        starts = torch.arange(0, self.size, PIECE, device=index.device)
         cuts = torch.cat([bounds, starts]).sort().values
-        owner = torch.searchsorted(bounds, cuts[:-1], right=True) - 1
+        owner = torch.searchsorted(bounds[1:-1], cuts[:-1], right=True)
         return Runs(index, self.num, self.size, bounds, cuts, owner), order
 
     def counts(self, like: Tensor) -> Tensor:
@@ -110,6 +113,11 @@ class Runs(Groups):
     bounds: Tensor
     cuts: Tensor
     owner: Tensor
+
+    @property
+    def in_runs(self) -> tuple[Groups, Tensor | None]:
+        """These groups, which need no other order."""
+        return self, None
 
     def counts(self, like: Tensor) -> Tensor:
         """Number of elements of each group ``[G]``, with the dtype and device of ``like``."""

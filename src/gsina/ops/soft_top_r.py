@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gsina.names import check_name
+from gsina.ops.checks import check_input
 from gsina.ops.dual import solve_dual
 from gsina.ops.groups import Groups
 from gsina.ops.sinkhorn import sinkhorn
@@ -108,11 +109,13 @@ def soft_top_r(
         tensor([1.0000e+00, 4.5398e-05, 9.9995e-01, 9.3576e-14])
     """
     check_name(solver, SOLVERS, "solver")
-    groups = _check(scores, ratio, index, temperature, num_groups, solver, iterations)
+    if solver == "sinkhorn" and iterations < 1:
+        raise ValueError(f"sinkhorn needs at least 1 iteration, got {iterations}.")
+    groups = check_input(scores, ratio, index, temperature, num_groups)
     if scores.dtype not in (torch.float32, torch.float64):
         scores = scores.float()
     scaled = scores / temperature
-    shares = torch.as_tensor(ratio, dtype=scaled.dtype, device=scaled.device).expand(groups.num)
+    shares = torch.as_tensor(ratio, dtype=torch.float64, device=scaled.device).expand(groups.num)
     if solver == "exact":
         weights = exact_weights(2 * scaled, shares, groups)
         history = None
@@ -145,8 +148,10 @@ class _ExactWeights(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
-        solution = solve_dual(logits.double(), ratio.double(), groups, _tolerance(logits.dtype))
-        weights = solution.logits.sigmoid_().to(logits.dtype)
+        if torch.compiler.is_compiling():
+            weights: Tensor = _solve_op(logits, ratio, groups.index, groups.num)
+        else:
+            weights = _solve(logits, ratio, groups)
         ctx.groups = groups
         ctx.save_for_backward(weights)
         return weights
@@ -155,11 +160,34 @@ class _ExactWeights(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None]:
         (weights,) = ctx.saved_tensors
         groups: Groups = ctx.groups
+        if not torch.compiler.is_compiling():
+            runs, order = groups.in_runs
+            groups = runs if order is None else groups
         v = weights * (1 - weights)
         total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
         pull = groups.sum(v * grad) / total
         grad_ratio = groups.counts(pull) * pull if ctx.needs_input_grad[1] else None
         return v * (grad - groups.spread(pull)), grad_ratio, None
+
+
+def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
+    found = solve_dual(logits.double(), ratio.double(), groups, _tolerance(logits.dtype))
+    return found.logits.sigmoid_().to(logits.dtype)
+
+
+# A loop that ends when the numbers say so cannot be traced, so torch.compile sees one operator.
+@torch.library.custom_op(
+    "gsina::solve_soft_top_r",
+    mutates_args=(),
+    schema="(Tensor logits, Tensor ratio, Tensor? index, SymInt num) -> Tensor",
+)
+def _solve_op(logits: Tensor, ratio: Tensor, index: Tensor | None, num: int) -> Tensor:
+    return _solve(logits, ratio, Groups(index, num, logits.numel()))
+
+
+@_solve_op.register_fake
+def _(logits: Tensor, ratio: Tensor, index: Tensor | None, num: int) -> Tensor:
+    return torch.empty_like(logits)
 
 
 def sinkhorn_weights(
@@ -170,100 +198,38 @@ def sinkhorn_weights(
     Returns:
         Weights ``[N]``; the dual and the error of the mean after every sweep, ``[sweeps, G]``.
     """
-    share, everything = _open_ratio(ratio)
+    # A share of 1 has no finite dual: solve for 1/2 and shift the logits to infinity.
+    everything = ratio.detach() >= 1
+    share = torch.where(everything, 0.5, ratio.double())
     logits, duals, errors = sinkhorn(scaled.double(), share, groups, iterations)
-    weights = torch.sigmoid(logits).to(scaled.dtype)
-    weights = weights.masked_fill(groups.spread(everything).expand_as(weights), 1.0)
-    return weights, (duals, errors)
+    beyond = torch.where(everything, torch.inf, 0.0)
+    weights = torch.sigmoid(logits + groups.spread(beyond)).to(scaled.dtype)
+    return weights, (duals + beyond, errors.masked_fill(everything, 0.0))
 
 
 def _diagnose(
     scaled: Tensor, ratio: Tensor, groups: Groups, history: tuple[Tensor, Tensor] | None
 ) -> Diagnostics:
     """Solve once more, outside autograd, and measure."""
-    share, everything = _open_ratio(ratio)
+    x = 2 * scaled.double()
     if history is None:
-        found = solve_dual(2 * scaled.double(), share, groups, _tolerance(scaled.dtype))
-        dual, iterations, logits = found.dual, found.iterations, found.logits
+        logits, dual, iterations = solve_dual(x, ratio, groups, _tolerance(scaled.dtype))
     else:
         dual, iterations = history[0][-1], history[0].size(0)
-        logits = 2 * scaled.double() + groups.spread(dual)
+        logits = x + groups.spread(dual)
     weights = torch.sigmoid(logits)
     counts = groups.counts(weights)
     mean = groups.sum(weights) / counts
-    slope = groups.sum(weights * (1 - weights)) / counts / (mean * (1 - mean))
-    zero = torch.zeros_like(mean)
+    slope = groups.sum(weights * torch.sigmoid(-logits)) / counts / (mean * (1 - mean))
     return Diagnostics(
-        dual=torch.where(everything, torch.inf, dual),
+        dual=dual,
         iterations=iterations,
-        residual=torch.where(everything, zero, (mean - share).abs()),
-        slope=torch.where(everything, zero, slope),
+        residual=(mean - ratio).abs(),
+        slope=slope.masked_fill((ratio >= 1) & (counts > 0), 0.0),
         dual_history=None if history is None else history[0],
         error_history=None if history is None else history[1],
     )
 
 
-def _open_ratio(ratio: Tensor) -> tuple[Tensor, Tensor]:
-    """Replace shares of 1, which have no finite dual, by 1/2 and say where they were."""
-    everything = ratio.detach() >= 1
-    return torch.where(everything, 0.5, ratio.double()), everything
-
-
 def _tolerance(dtype: torch.dtype) -> float:
     return 1e-9 if dtype == torch.float32 else 1e-13
-
-
-def _check(
-    scores: Tensor,
-    ratio: float | Tensor,
-    index: Tensor | None,
-    temperature: float | Tensor,
-    num_groups: int | None,
-    solver: str,
-    iterations: int,
-) -> Groups:
-    """Refuse bad input with one sentence; return the groups."""
-    if scores.dim() != 1 or not scores.is_floating_point():
-        raise ValueError(
-            f"scores must be a floating-point tensor of shape [N], got {scores.dtype} of shape "
-            f"{list(scores.shape)}."
-        )
-    bad = ~scores.detach().isfinite()
-    if bool(bad.any()):
-        where = int(bad.nonzero()[0])
-        raise ValueError(
-            f"scores must be finite, got {scores[where].item()} at position {where} "
-            f"({int(bad.sum())} such values in all)."
-        )
-    if not bool(torch.as_tensor(temperature > 0)):
-        raise ValueError(f"temperature must be above 0, got {float(temperature)}.")
-    if solver == "sinkhorn" and iterations < 1:
-        raise ValueError(f"sinkhorn needs at least 1 iteration, got {iterations}.")
-    groups = _check_index(scores, index, num_groups)
-    share = torch.as_tensor(ratio).detach()
-    if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):
-        raise ValueError(
-            f"ratio must be a number or one a group, that is shape [{groups.num}], got shape "
-            f"{list(share.shape)}."
-        )
-    wrong = ~((share > 0) & (share <= 1))
-    if bool(wrong.any()):
-        raise ValueError(f"ratio must lie in (0, 1], got {float(share[wrong].flatten()[0])}.")
-    return groups
-
-
-def _check_index(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Groups:
-    if index is None:
-        if num_groups not in (None, 1):
-            raise ValueError(f"without an index there is 1 group, got num_groups={num_groups}.")
-        return Groups.whole(scores.numel())
-    if index.dtype != torch.long or index.shape != scores.shape:
-        raise ValueError(
-            f"index must be int64 of the scores' shape {list(scores.shape)}, got {index.dtype} of "
-            f"shape {list(index.shape)}."
-        )
-    low, high = (int(index.min()), int(index.max())) if index.numel() else (0, -1)
-    num = high + 1 if num_groups is None else num_groups
-    if low < 0 or high >= num:
-        raise ValueError(f"index must lie in 0 .. {num - 1}, got values from {low} to {high}.")
-    return Groups(index, num, scores.numel())

@@ -1,0 +1,92 @@
+"""What :func:`~gsina.soft_top_r` accepts, and one sentence for what it does not."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gsina.ops.groups import Groups
+
+#: Largest score in units of the temperature; beyond it the weights lose their exactness.
+LARGEST = 1e9
+
+
+def check_input(
+    scores: Tensor,
+    ratio: float | Tensor,
+    index: Tensor | None,
+    temperature: float | Tensor,
+    num_groups: int | None,
+) -> Groups:
+    """Refuse bad input with a ``ValueError``; return the groups.
+
+    All numbers are looked at in one question to the device, and again only to say what is wrong.
+    """
+    if scores.dim() != 1 or not scores.is_floating_point():
+        raise ValueError(
+            f"scores must be a floating-point tensor of shape [N], got {scores.dtype} of shape "
+            f"{list(scores.shape)}."
+        )
+    groups = _groups(scores, index, num_groups)
+    tau = torch.as_tensor(temperature, device=scores.device).detach()
+    share = torch.as_tensor(ratio, device=scores.device).detach()
+    if tau.dim() > 0:
+        raise ValueError(f"temperature must be one number, got shape {list(tau.shape)}.")
+    if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):
+        raise ValueError(
+            f"ratio must be a number or one a group, that is shape [{groups.num}], got shape "
+            f"{list(share.shape)}."
+        )
+    values = scores.detach()
+    good = [tau > 0, ((share > 0) & (share <= 1)).all()]
+    if values.numel():
+        good.append(values.abs().max() <= LARGEST * tau)
+        if index is not None:
+            low, high = index.aminmax()
+            good.append((low >= 0) & (high < groups.num))
+    if not bool(torch.stack(good).all()):
+        _explain(values, share, tau, groups)
+    return groups
+
+
+def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Groups:
+    if num_groups is not None and num_groups < 0:
+        raise ValueError(f"num_groups must be 0 or more, got {num_groups}.")
+    if index is None:
+        if num_groups not in (None, 1):
+            raise ValueError(f"without an index there is 1 group, got num_groups={num_groups}.")
+        return Groups.whole(scores.numel())
+    if index.dtype != torch.long or index.shape != scores.shape:
+        raise ValueError(
+            f"index must be int64 of the scores' shape {list(scores.shape)}, got {index.dtype} of "
+            f"shape {list(index.shape)}."
+        )
+    if num_groups is None:
+        num_groups = int(index.max()) + 1 if index.numel() else 0
+    return Groups(index, max(num_groups, 0), scores.numel())
+
+
+def _explain(scores: Tensor, share: Tensor, tau: Tensor, groups: Groups) -> None:
+    """Raise the ``ValueError`` that names the first wrong number."""
+    if not bool(tau > 0):
+        raise ValueError(f"temperature must be above 0, got {float(tau)}.")
+    wrong = ~((share > 0) & (share <= 1))
+    if bool(wrong.any()):
+        raise ValueError(f"ratio must lie in (0, 1], got {float(share[wrong].flatten()[0])}.")
+    bad = ~scores.isfinite()
+    if bool(bad.any()):
+        where = int(bad.nonzero()[0])
+        raise ValueError(
+            f"scores must be finite, got {scores[where].item()} at position {where} "
+            f"({int(bad.sum())} such values in all)."
+        )
+    if groups.index is not None:
+        low, high = (int(bound) for bound in groups.index.aminmax())
+        if low < 0 or high >= groups.num:
+            raise ValueError(
+                f"index must lie in 0 .. {groups.num - 1}, got values from {low} to {high}."
+            )
+    raise ValueError(
+        f"scores must be at most {LARGEST:.0e} times the temperature {float(tau)}, got "
+        f"{float(scores.abs().max())}; scale them down or raise the temperature."
+    )

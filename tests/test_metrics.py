@@ -1,0 +1,226 @@
+"""Every metric against a computation of its own: pairs counted one by one, formulas, sklearn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+
+from gsina import metrics
+from gsina.data.task import METRICS, Task
+
+CLASSES = Task("multiclass", 3)
+BINARY = Task("binary", 2, "roc_auc")
+NUMBERS = Task("regression", 2, "rmse")
+NAN = math.nan
+
+
+def area(scores: Sequence[float], truth: Sequence[bool]) -> float:
+    """Share of (true, false) pairs in the right order; a tie is half a pair."""
+    true = [score for score, label in zip(scores, truth, strict=True) if label]
+    false = [score for score, label in zip(scores, truth, strict=True) if not label]
+    if not true or not false:
+        return NAN
+    won = sum((a > b) + 0.5 * (a == b) for a, b in product(true, false))
+    return won / (len(true) * len(false))
+
+
+def mean(values: Sequence[float]) -> float:
+    there = [value for value in values if not math.isnan(value)]
+    return sum(there) / len(there) if there else NAN
+
+
+def random_labels(seed: int, rows: int = 40) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Logits and labels of both kinds, some missing; coarse logits, so that there are ties."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randint(-4, 5, (rows, 3), generator=generator) / 2
+    y = torch.randint(-1, 3, (rows,), generator=generator)
+    binary = torch.randint(0, 2, (rows, 2), generator=generator).float()
+    binary[torch.rand(rows, 2, generator=generator) < 0.2] = NAN
+    return logits, y, logits[:, :2].contiguous(), binary
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**31))
+def test_accuracy(seed: int) -> None:
+    logits, y, two, binary = random_labels(seed)
+    guesses = [max(range(3), key=lambda c, row=row: row[c]) for row in logits.tolist()]
+    right = [g == t for g, t in zip(guesses, y.tolist(), strict=True) if t != -1]
+    assert metrics.accuracy(logits, y, CLASSES) == pytest.approx(sum(right) / len(right))
+    pairs = zip(two.flatten().tolist(), binary.flatten().tolist(), strict=True)
+    right = [(z > 0) == bool(t) for z, t in pairs if not math.isnan(t)]
+    assert metrics.accuracy(two, binary, BINARY) == pytest.approx(sum(right) / len(right))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**31))
+def test_roc_auc(seed: int) -> None:
+    logits, y, two, binary = random_labels(seed)
+    areas = []
+    for scores, labels in zip(two.T.tolist(), binary.T.tolist(), strict=True):
+        known = [(s, bool(t)) for s, t in zip(scores, labels, strict=True) if not math.isnan(t)]
+        areas.append(area(*zip(*known, strict=True)))
+    assert metrics.roc_auc(two, binary, BINARY) == pytest.approx(mean(areas))
+    known = y != -1
+    areas = [
+        area(logits[known, c].tolist(), (y[known] == c).tolist())
+        for c in range(3)
+    ]
+    assert metrics.roc_auc(logits, y, CLASSES) == pytest.approx(mean(areas))
+
+
+def test_roc_auc_leaves_out_outputs_of_one_class() -> None:
+    logits = torch.tensor([[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]])
+    y = torch.tensor([[0.0, 1.0], [1.0, 1.0], [1.0, NAN]])
+    assert metrics.roc_auc(logits, y, BINARY) == 1.0
+    assert math.isnan(metrics.roc_auc(logits[:, 1:], y[:, 1:], Task("binary", 1, "roc_auc")))
+
+
+def test_mcc_is_the_formula() -> None:
+    logits = torch.tensor([[1.0], [1.0], [-1.0], [-1.0], [1.0], [2.0]])
+    y = torch.tensor([[1.0], [0.0], [0.0], [1.0], [1.0], [NAN]])
+    tp, fp, tn, fn = 2, 1, 1, 1
+    expected = (tp * tn - fp * fn) / math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    assert metrics.mcc(logits, y, Task("binary", 1, "mcc")) == pytest.approx(expected)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**31))
+def test_mcc_of_several_classes_is_a_correlation(seed: int) -> None:
+    logits, y, _, _ = random_labels(seed)
+    known = y != -1
+    guess = torch.nn.functional.one_hot(logits.argmax(1)[known], 3).double()
+    truth = torch.nn.functional.one_hot(y[known], 3).double()
+    guess, truth = guess - guess.mean(0), truth - truth.mean(0)
+    expected = (guess * truth).sum() / (guess.square().sum() * truth.square().sum()).sqrt()
+    assert metrics.mcc(logits, y, CLASSES) == pytest.approx(float(expected.nan_to_num()))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**31))
+def test_f1_is_the_mean_over_classes(seed: int) -> None:
+    logits, y, _, _ = random_labels(seed)
+    guess, truth = logits.argmax(1)[y != -1].tolist(), y[y != -1].tolist()
+    values = []
+    for c in set(guess) | set(truth):
+        both = sum(g == t == c for g, t in zip(guess, truth, strict=True))
+        values.append(2 * both / (guess.count(c) + truth.count(c)))
+    assert metrics.f1(logits, y, CLASSES) == pytest.approx(sum(values) / len(values))
+
+
+def test_rmse() -> None:
+    predicted = torch.tensor([[1.0, 2.0], [3.0, 100.0]])
+    y = torch.tensor([[2.0, 2.0], [5.0, NAN]])
+    assert metrics.rmse(predicted, y, NUMBERS) == pytest.approx(math.sqrt((1 + 0 + 4) / 3))
+    assert math.isnan(metrics.rmse(predicted, torch.full((2, 2), NAN), NUMBERS))
+
+
+@pytest.mark.parametrize("name", metrics.PREDICTION)
+def test_without_any_label_nothing_is_made_up(name: str) -> None:
+    task = NUMBERS if name == "rmse" else BINARY
+    nothing = torch.full((4, 2), NAN)
+    assert math.isnan(metrics.PREDICTION[name](torch.randn(4, 2), nothing, task))
+    if name != "rmse":
+        missing = torch.full((4,), -1)
+        assert math.isnan(metrics.PREDICTION[name](torch.randn(4, 3), missing, CLASSES))
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "mcc"])
+def test_one_class_only_is_undefined(name: str) -> None:
+    logits, metric = torch.randn(4, 3), metrics.PREDICTION[name]
+    assert math.isnan(metric(logits, torch.full((4,), 2), CLASSES))
+    assert math.isnan(metric(logits[:, :2], torch.ones(4, 2), BINARY))
+
+
+def test_every_metric_of_a_task_is_there() -> None:
+    assert metrics.PREDICTION.keys() == METRICS.keys()
+
+
+def test_a_task_is_judged_by_a_metric_of_its_kind() -> None:
+    with pytest.raises(ValueError, match="regression task cannot be judged by accuracy"):
+        Task("regression", 1)
+    with pytest.raises(ValueError, match="multiclass task cannot be judged by rmse"):
+        Task("multiclass", 3, "rmse")
+
+
+def random_edges(seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Weights with ties, truth and graph of 60 edges; some graphs have no edges."""
+    generator = torch.Generator().manual_seed(seed)
+    graph = torch.randint(0, 9, (60,), generator=generator).sort().values
+    weights = torch.randint(0, 6, (60,), generator=generator) / 5
+    truth = torch.rand(60, generator=generator) < 0.4
+    return weights, truth, graph
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**31), st.booleans())
+def test_explanation_auc(seed: int, shuffled: bool) -> None:
+    weights, truth, graph = random_edges(seed)
+    if shuffled:
+        order = torch.randperm(60, generator=torch.Generator().manual_seed(seed))
+        weights, truth, graph = weights[order], truth[order], graph[order]
+    pooled = area(weights.tolist(), truth.tolist())
+    assert metrics.explanation_auc(weights, truth) == pytest.approx(pooled, nan_ok=True)
+    areas = []
+    for g in graph.unique():
+        mine = truth[graph == g].numpy()
+        if 0 < mine.sum() < len(mine):
+            areas.append(float(roc_auc_score(mine, weights[graph == g].numpy())))
+    found = metrics.explanation_auc_per_graph(weights, truth, graph)
+    assert found == pytest.approx(mean(areas), nan_ok=True)
+
+
+def test_per_graph_auc_ignores_the_level_of_a_graph() -> None:
+    truth = torch.tensor([True, False, False, True, False, False])
+    graph = torch.tensor([0, 0, 0, 1, 1, 1])
+    weights = torch.tensor([0.3, 0.2, 0.1, 0.9, 0.8, 0.7])
+    assert metrics.explanation_auc_per_graph(weights, truth, graph) == 1.0
+    assert metrics.explanation_auc(weights, truth) < 1.0
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_explanations_without_two_kinds_of_edges(value: bool) -> None:
+    truth, graph = torch.full((4,), value), torch.zeros(4, dtype=torch.long)
+    assert math.isnan(metrics.explanation_auc(torch.rand(4), truth))
+    assert math.isnan(metrics.explanation_auc_per_graph(torch.rand(4), truth, graph))
+
+
+def test_explanations_without_edges() -> None:
+    weights, truth, graph = torch.zeros(0), torch.zeros(0).bool(), torch.zeros(0).long()
+    assert math.isnan(metrics.explanation_auc(weights, truth))
+    assert math.isnan(metrics.explanation_auc_per_graph(weights, truth, graph))
+    assert math.isnan(metrics.precision_at_k(weights, truth, graph))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**31), st.integers(1, 12))
+def test_precision_at_k(seed: int, k: int) -> None:
+    weights, truth, graph = random_edges(seed)
+    shares = []
+    for g in graph.unique():
+        edges = [e for e in range(60) if graph[e] == g]
+        best = sorted(edges, key=lambda e: (-float(weights[e]), e))[:k]
+        shares.append(sum(bool(truth[e]) for e in best) / k)
+    found = metrics.precision_at_k(weights, truth, graph, k)
+    assert found == pytest.approx(sum(shares) / len(shares))
+
+
+def test_precision_at_5_by_hand() -> None:
+    weights = torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    truth = torch.tensor([True, True, False, True, False, True, True, True])
+    graph = torch.tensor([0, 0, 0, 0, 0, 0, 2, 2])
+    assert metrics.precision_at_k(weights, truth, graph) == pytest.approx((3 / 5 + 2 / 5) / 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_any_precision_is_taken(dtype: torch.dtype) -> None:
+    logits, y, two, binary = random_labels(0)
+    assert metrics.accuracy(logits.to(dtype), y, CLASSES) == metrics.accuracy(logits, y, CLASSES)
+    assert metrics.roc_auc(two.to(dtype), binary, BINARY) == metrics.roc_auc(two, binary, BINARY)

@@ -1,0 +1,113 @@
+"""Evaluation: order, mode, and the metrics that apply."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import tiny
+import torch
+
+from gsina import metrics
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Task
+from gsina.methods import GSINA, GSINAConfig, build_method, label_loss
+from gsina.nn.predictor import NetworkSpec
+from gsina.training import evaluate, predict, score
+
+SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 16})
+
+
+def gsina(**options: object) -> GSINA:
+    torch.manual_seed(0)
+    return GSINA.build(SPEC, tiny.CLASSES, GSINAConfig(**options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
+def test_everything_is_in_the_order_of_the_split(batch_size: int) -> None:
+    graphs, method = tiny.ragged(), gsina()
+    found = predict(method, graphs, batch_size)
+    whole = method.eval()(tiny.whole(graphs))
+    for part, expected in (
+        (found.logits, whole.logits),
+        (found.edge, whole.attention.edge),
+        (found.node, whole.attention.node),
+        (found.scores, whole.attention.scores),
+    ):
+        assert part is not None
+        assert not part.requires_grad
+        torch.testing.assert_close(part, expected.detach(), atol=2e-5, rtol=2e-5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_is_put_back(training: bool) -> None:
+    method = gsina().train(training)
+    predict(method, tiny.ragged())
+    assert method.training is training
+    wrong = replace(tiny.ragged(), x=torch.zeros(70, 9))
+    with pytest.raises(ValueError, match="expected 4 features in a row, got 9"):
+        predict(method, wrong)
+    assert method.training is training
+
+
+def test_no_attention_no_explanation() -> None:
+    method = build_method("erm", SPEC, tiny.CLASSES, {})
+    found = predict(method, tiny.ragged())
+    assert (found.edge, found.node, found.scores) == (None, None, None)
+    assert score(found, tiny.ragged(), tiny.CLASSES).keys() == {"loss", "accuracy"}
+
+
+def test_scores_are_the_metrics() -> None:
+    graphs, method = tiny.motifs(4), gsina()
+    found = predict(method, graphs)
+    scores = score(found, graphs, tiny.CLASSES)
+    assert graphs.y is not None
+    assert scores["loss"] == pytest.approx(float(label_loss(found.logits, graphs.y, tiny.CLASSES)))
+    assert scores["accuracy"] == metrics.accuracy(found.logits, graphs.y, tiny.CLASSES)
+    edge_graph = tiny.whole(graphs).edge_graph
+    assert found.edge is not None
+    assert graphs.edge_truth is not None
+    expected = metrics.precision_at_k(found.edge, graphs.edge_truth, edge_graph, 5)
+    assert scores["precision_at_5"] == expected
+    assert scores["explanation_auc"] == metrics.explanation_auc(found.edge, graphs.edge_truth)
+    expected = metrics.explanation_auc_per_graph(found.edge, graphs.edge_truth, edge_graph)
+    assert scores["explanation_auc_per_graph"] == expected
+    assert evaluate(method, graphs, tiny.CLASSES) == scores
+    hidden = replace(graphs, edge_truth=None)
+    assert score(found, hidden, tiny.CLASSES).keys() == {"loss", "accuracy"}
+
+
+@pytest.mark.parametrize("batch_size", [2, 100])
+def test_the_loss_is_the_mean_over_the_labels_that_are_there(batch_size: int) -> None:
+    """Not the mean over batches, which weighs a label by how many its batch lacks."""
+    graphs = tiny.ragged()
+    y = torch.tensor([0, -1, 2, -1, -1, 1, 0])
+    graphs = replace(graphs, y=y)
+    method = gsina()
+    logits = predict(method, graphs).logits
+    expected = torch.nn.functional.cross_entropy(logits[y != -1], y[y != -1])
+    found = evaluate(method, graphs, tiny.CLASSES, batch_size)["loss"]
+    assert found == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_binary_and_regression_tasks() -> None:
+    graphs = tiny.ragged()
+    for task, names in (
+        (Task("binary", 2, "roc_auc"), ["loss", "roc_auc", "accuracy"]),
+        (Task("regression", 2, "rmse"), ["loss", "rmse"]),
+        (Task("binary", 2), ["loss", "accuracy"]),
+    ):
+        method = build_method("erm", SPEC, task, {})
+        labelled = replace(graphs, y=torch.ones(7, 2))
+        found = evaluate(method, labelled, task)
+        assert list(found) == names  # also the order, which goes into result files
+        assert math.isnan(found.get("roc_auc", math.nan))  # all labels are 1
+
+
+def test_splits_that_cannot_be_scored() -> None:
+    with pytest.raises(ValueError, match="no labels to score against"):
+        evaluate(gsina(), replace(tiny.ragged(), y=None), tiny.CLASSES)
+    nothing: PackedGraphs = tiny.ragged()[[]]
+    with pytest.raises(ValueError, match="a split without graphs"):
+        evaluate(gsina(), nothing, tiny.CLASSES)
