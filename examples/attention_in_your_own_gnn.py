@@ -20,6 +20,7 @@ class MyModel(nn.Module):
         self.head = nn.Linear(32, classes)
 
     def forward(self, x, edge_index, batch):
+        """Logits of every graph, and the weights of edges and nodes."""
         embedding = self.extractor(x, edge_index)
         weight = self.attention(embedding, edge_index, batch)
         with weighted_messages(self.predictor, weight.edge):
@@ -40,7 +41,7 @@ def main(epochs: int = 5) -> None:
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-            total += float(loss) * batch.num_graphs / len(graphs)
+            total += loss.item() * batch.num_graphs / len(graphs)
         print(f"epoch {epoch}: loss {total:.3f}, mean edge weight {weight.edge.mean():.3f}")
 
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import tiny
 import torch
 from torch import Tensor
 
+import tiny
 from gsina.data.batch import Batch
 from gsina.data.files import load_tensors, save_tensors
 from gsina.data.packed import PackedGraphs
@@ -146,7 +146,7 @@ def check_batch_composition(make: Make, name: str) -> None:
 
 
 def check_odd_batches(make: Make, name: str) -> None:
-    """One graph, one node, no edge, one edge, isolated nodes, one class, environments unheard of."""
+    """One graph, node or edge, no edge, isolated nodes, one class, environments unheard of."""
     method = seeded(make, tiny.CLASSES)
     for undirected in (False, True):
         graphs = tiny.ragged(undirected=undirected)

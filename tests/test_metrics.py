@@ -69,10 +69,7 @@ def test_roc_auc(seed: int) -> None:
         areas.append(area(*zip(*known, strict=True)))
     assert metrics.roc_auc(two, binary, BINARY) == pytest.approx(mean(areas))
     known = y != -1
-    areas = [
-        area(logits[known, c].tolist(), (y[known] == c).tolist())
-        for c in range(3)
-    ]
+    areas = [area(logits[known, c].tolist(), (y[known] == c).tolist()) for c in range(3)]
     assert metrics.roc_auc(logits, y, CLASSES) == pytest.approx(mean(areas))
 
 

@@ -1,9 +1,36 @@
 """Graph Sinkhorn Attention: find the part of a graph that still holds when the data change."""
 
-from gsina.methods import GSINA
-from gsina.nn.attention import Attention, GraphSinkhornAttention
-from gsina.ops.soft_top_r import soft_top_r
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gsina.methods.gsina import GSINA
+    from gsina.nn.attention import Attention, GraphSinkhornAttention
+    from gsina.ops.soft_top_r import soft_top_r
 
 __version__ = "0.1.0"
 
 __all__ = ["GSINA", "Attention", "GraphSinkhornAttention", "__version__", "soft_top_r"]
+
+#: Where the public names live. They are imported when first used: `gsina --help` needs no torch.
+_HOMES = {
+    "GSINA": "gsina.methods",
+    "Attention": "gsina.nn",
+    "GraphSinkhornAttention": "gsina.nn",
+    "soft_top_r": "gsina.ops",
+}
+_MODULES = ("data", "methods", "metrics", "nn", "ops", "training")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"gsina.{name}")
+    raise AttributeError(f"module 'gsina' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES])

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 import torch
 
+import tiny
 from gsina.data.dataset import Dataset
 from gsina.data.files import load_tensors
 from gsina.data.task import Task

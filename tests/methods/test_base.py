@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 
+import tiny
 from gsina.data.batch import Batch
 from gsina.data.task import Task
 from gsina.methods import Method, Output, label_loss, task_loss

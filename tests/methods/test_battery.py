@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 import tiny
 from check_method import CHECKS, NETWORK_CHECKS, Make
-
 from gsina.data.task import Task
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
-
 
 #: Settings that only cost time here.
 QUICK: dict[str, dict[str, Any]] = {"gib": {"inner_steps": 5}}

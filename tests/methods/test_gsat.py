@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import pytest
-import tiny
 import torch
 from torch import Tensor
 
+import tiny
 from gsina.methods import GSAT, GSATConfig
 from gsina.nn.predictor import NetworkSpec
 

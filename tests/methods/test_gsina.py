@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, GCNConv, Sequential, models
 
+import tiny
 from gsina import GSINA
 from gsina.data.batch import Batch
 from gsina.data.task import Task

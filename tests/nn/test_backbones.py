@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+import tiny
 from gsina.nn.backbones import BACKBONES, GIN
 from gsina.nn.encoders import CategoryEncoder, NumberEncoder, make_encoder
 from gsina.nn.norm import BatchNorm
@@ -101,13 +101,17 @@ def test_encoders() -> None:
     assert isinstance(encoder, CategoryEncoder)
     rows = torch.tensor([[4, 0], [1, 2]])
     first, second = (table.weight for table in encoder.tables)
-    torch.testing.assert_close(encoder(rows), torch.stack([first[4] + second[0], first[1] + second[2]]))
+    torch.testing.assert_close(
+        encoder(rows), torch.stack([first[4] + second[0], first[1] + second[2]])
+    )
     with pytest.raises(ValueError, match="expected 2 integer columns, got 3"):
         encoder(torch.zeros(2, 3, dtype=torch.long))
     numbers = make_encoder(3, 4)
     assert isinstance(numbers, NumberEncoder)
     counts = torch.tensor([[1, 0, 2]])
-    torch.testing.assert_close(numbers(counts), F.linear(counts.float(), numbers.weight, numbers.bias))
+    torch.testing.assert_close(
+        numbers(counts), F.linear(counts.float(), numbers.weight, numbers.bias)
+    )
     with pytest.raises(ValueError, match="expected 3 features in a row, got 2"):
         numbers(torch.zeros(1, 2))
 

@@ -1,4 +1,4 @@
-"""Where GSINA must end up: at ERM for r = 1, at hard selection for tau -> 0, at r for tau -> inf."""
+"""Where GSINA ends up: at ERM for r = 1, at hard selection for tau -> 0, at r for tau -> inf."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import models
 
+import tiny
 from gsina.data.packed import PackedGraphs
 from gsina.methods import ERM, GSINA
 from gsina.nn.attention import Attention

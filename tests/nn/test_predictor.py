@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINEConv, global_add_pool
 
+import tiny
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
@@ -69,9 +69,7 @@ def test_classify_goes_on_from_embed() -> None:
     weight = torch.rand(batch.num_edges)
     states = predictor.embed(batch, weight)
     assert torch.equal(states, embed(predictor.network, batch, weight))
-    assert torch.equal(
-        predictor.classify(states, batch), predictor(batch, Attention(weight, None))
-    )
+    assert torch.equal(predictor.classify(states, batch), predictor(batch, Attention(weight, None)))
 
 
 def test_unknown_readout() -> None:
@@ -92,7 +90,9 @@ def test_spec_makes_fresh_networks(backbone: str) -> None:
     ]
     assert all(different)
     inside = spec.network(in_channels=8)
-    assert inside(torch.randn(batch.num_nodes, 8), batch.edge_index, *_extra(backbone)).shape[1] == 8
+    assert (
+        inside(torch.randn(batch.num_nodes, 8), batch.edge_index, *_extra(backbone)).shape[1] == 8
+    )
 
 
 def _extra(backbone: str) -> tuple[Tensor, ...]:

@@ -9,14 +9,14 @@ from torch import Tensor
 from gsina.nn.readout import READOUTS, readout
 from gsina.ops.groups import Groups
 
-INDEX = torch.tensor([0, 0, 0, 2, 2, 3])  # graph 1 has no nodes
-GRAPHS = Groups(INDEX, 4, 6)
+OF_GRAPH = torch.tensor([0, 0, 0, 2, 2, 3])  # graph 1 has no nodes
+GRAPHS = Groups(OF_GRAPH, 4, 6)
 
 
 def looped(h: Tensor, how: str, weight: Tensor) -> Tensor:
     rows = []
     for graph in range(4):
-        mine, scale = h[INDEX == graph], weight[INDEX == graph]
+        mine, scale = h[graph == OF_GRAPH], weight[graph == OF_GRAPH]
         weighted = mine * scale[:, None]
         if len(mine) == 0:
             rows.append(torch.zeros(h.size(1)))

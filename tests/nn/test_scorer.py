@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 
+import tiny
 from gsina.nn.scorer import NormedScorer, PairLinear, PairScorer, PlainScorer, make_scorer
 from gsina.ops.groups import Groups
 

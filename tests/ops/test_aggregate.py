@@ -46,7 +46,9 @@ def test_gradient_equals_autograd_through_the_loop():
     target = torch.randint(0, 6, (20,))
     weight = torch.randn(7, 15, dtype=torch.float64)
     ours = torch.autograd.grad((multi_aggregate(messages, target, 7) * weight).sum(), messages)
-    theirs = torch.autograd.grad((by_loop(messages, target, 7, AGGREGATORS) * weight).sum(), messages)
+    theirs = torch.autograd.grad(
+        (by_loop(messages, target, 7, AGGREGATORS) * weight).sum(), messages
+    )
     torch.testing.assert_close(ours, theirs)
 
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 
 import pytest
-import tiny
 import torch
 
+import tiny
 from gsina import metrics
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 import torch
 
+import tiny
 from gsina.data.dataset import Dataset
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
@@ -158,7 +158,9 @@ def test_the_log_and_the_callbacks(tmp_path: Path) -> None:
     batches, records = [], []
     data = tiny.dataset(4)  # 12 graphs: two batches
     one_class = replace(tiny.motifs(2), y=torch.zeros(6, dtype=torch.long))
-    data = replace(data, task=Task("multiclass", 3, "mcc"), splits={**data.splits, "val": one_class})
+    data = replace(
+        data, task=Task("multiclass", 3, "mcc"), splits={**data.splits, "val": one_class}
+    )
     progress = fit(
         fresh(),
         data,
@@ -179,8 +181,11 @@ def test_the_log_and_the_callbacks(tmp_path: Path) -> None:
 
 
 def test_a_diverging_run_names_the_step() -> None:
-    with pytest.raises(Diverged, match=r"epoch \d+, step \d+: the prediction loss is (nan|inf); .*"
-                                       "lower the learning rate"):
+    with pytest.raises(
+        Diverged,
+        match=r"epoch \d+, step \d+: the prediction loss is (nan|inf); .*"
+        "lower the learning rate",
+    ):
         fit(fresh("erm"), tiny.dataset(4), settings(5, learning_rate=1e18), LATEST)
 
 

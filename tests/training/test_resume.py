@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
 import torch
 
+import tiny
 from gsina.data.files import load_tensors
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.predictor import NetworkSpec

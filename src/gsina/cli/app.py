@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from gsina.cli import bench, datasets, demo, methods, show, train
-
-INTERRUPTED = 130
+from gsina.cli import bench, datasets, demo, methods, report, show, train
 
 
 class Sentences(TyperGroup):
@@ -34,7 +31,8 @@ app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
-app.add_typer(bench.app, name="bench")
+app.command("bench")(bench.bench)
+app.command("report")(report.report)
 
 
 def _version(wanted: bool) -> None:
@@ -64,8 +62,4 @@ def options(
 
 def main() -> None:
     """Run the command line."""
-    try:
-        app()
-    except KeyboardInterrupt:  # outside a training run there is nothing to save
-        show.error("interrupted.")
-        sys.exit(INTERRUPTED)
+    app()

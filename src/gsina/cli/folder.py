@@ -25,11 +25,12 @@ class Saved(NamedTuple):
     history: list[dict[str, Any]]
     best_epoch: int = -1
 
-    def best(self, metric: str) -> tuple[float, int] | None:
-        """Validation metric of the selected epoch, and the epoch."""
+    def best(self, metric: str) -> float | None:
+        """Validation metric of the selected epoch."""
         if self.best_epoch < 0:
             return None
-        return self.history[self.best_epoch]["val"][metric], self.best_epoch
+        value: float = self.history[self.best_epoch]["val"][metric]
+        return value
 
 
 def default_folder(recipe: Recipe, seed: int) -> Path:
@@ -63,7 +64,9 @@ def read_run(out: Path) -> tuple[Recipe, int]:
             f"there is no run in {out} to resume; name a dataset or a --recipe to start one."
         ) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} does not describe a run ({error}); choose another --out.") from error
+        raise ValueError(
+            f"{path} does not describe a run ({error}); choose another --out."
+        ) from error
 
 
 def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) -> None:

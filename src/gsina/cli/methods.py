@@ -27,7 +27,7 @@ def methods(as_json: AsJson = False) -> None:
     table = Table("name", "level", "options and defaults", "paper", box=show.BOX)
     for row in rows:
         options = "\n".join(f"{name}={value}" for name, value in row["options"].items())
-        table.add_row(row["name"], ", ".join(row["levels"]), options or "–", row["paper"])
+        table.add_row(row["name"], ", ".join(row["levels"]), options or show.NOTHING, row["paper"])
     show.console.print(table)
     show.say("an option goes with --set, as in: gsina train spmotif --method gsina --set ratio=0.3")
 

@@ -48,6 +48,21 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
     return found
 
 
+def numbers(text: str) -> list[int]:
+    """Whole numbers from ``0,1,2``.
+
+    Raises:
+        ValueError: The text is something else.
+    """
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 0:
+        raise ValueError(f"--seeds needs whole numbers such as 0,1,2, got {text!r}.")
+    return found
+
+
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -19,7 +19,7 @@ class Epochs:
         epochs: Largest number of epochs.
         metric: The validation metric that selects.
         done: Epochs that an earlier run has finished.
-        best: Their best validation metric and its epoch, if there is one.
+        best: The best validation metric of these, if one is selected.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Epochs:
         epochs: int,
         metric: str,
         done: int = 0,
-        best: tuple[float, int] | None = None,
+        best: float | None = None,
     ) -> None:
         self.label = label
         self.epochs = epochs
@@ -45,7 +45,7 @@ class Epochs:
         if show.console.is_terminal:
             columns = (
                 TextColumn("[bold]{task.description:5}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=14),
                 TextColumn("{task.fields[state]}"),
             )
             self._bar = Progress(*columns, console=show.console)
@@ -75,35 +75,32 @@ class Epochs:
         self.loss = sum(record["train"].values())
         self.value = record["val"][self.metric]
         if record["best"]:
-            self.best = (record["val"][self.metric], record["epoch"])
+            self.best = self.value
         if self._bar is not None:
             self._show(self.done)
         else:
             seconds = record["seconds"] + record["seconds_validation"]
-            show.say(f"{self.label}: {self._state(self.done)}, {seconds:.1f} s an epoch")
+            show.say(f"{self.label} {self._state(self.done)}  {seconds:.1f} s an epoch")
 
     def _show(self, passed: float) -> None:
         assert self._bar is not None
         self._bar.update(self._bar.task_ids[0], completed=passed, state=self._state(passed))
 
     def _state(self, passed: float) -> str:
-        name = show.METRICS[self.metric]
-        parts = [f"{int(passed)}/{self.epochs} epochs"]
+        """All that is known, short enough for a line of 80 characters beside the bar."""
+        parts = [f"{int(passed)}/{self.epochs}"]
         if self.loss is not None and self.value is not None:
-            parts += [f"loss {self.loss:.3f}", f"val {name} {self._text(self.value)}"]
+            parts += [f"loss {self.loss:.3f}", f"val {show.number(self.value, self.metric)}"]
         if self.best is not None:
-            parts.append(f"best {self._text(self.best[0])} (epoch {self.best[1]})")
+            parts.append(f"best {show.number(self.best, self.metric)}")
         left = self._left(passed)
         if left is not None:
             # A run may stop early, so this is the most it can take.
-            parts.append(f"≤ {show.duration(left)} left")
-        return ", ".join(parts)
+            parts.append(f"≤ {show.clock(left)} left")
+        return "  ".join(parts)
 
     def _left(self, passed: float) -> float | None:
         ran = passed - self._done_before
         if ran <= 0 or passed >= self.epochs:
             return None
         return (time.perf_counter() - self._began) / ran * (self.epochs - passed)
-
-    def _text(self, value: float) -> str:
-        return show.number(value, self.metric)

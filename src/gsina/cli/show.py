@@ -22,8 +22,12 @@ BOX = SIMPLE_HEAD
 console = Console()
 stderr = Console(stderr=True)
 
+#: Where there is no number.
+NOTHING = "-"
 #: Exit code of a command that was asked for something impossible.
 FAILED = 2
+#: Exit code after Ctrl-C, as shells have it.
+INTERRUPTED = 130
 
 SPLITS = {
     "train": "training",
@@ -65,6 +69,9 @@ def errors_as_sentences() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt:
+        error("interrupted.")
+        raise typer.Exit(INTERRUPTED) from None
     except Exception as problem:
         sentence = _sentence(problem)
         if sentence is None or os.environ.get("GSINA_DEBUG") == "1":
@@ -101,7 +108,7 @@ def _system_sentence(problem: OSError) -> str:
 def number(value: float | None, name: str) -> str:
     """A metric as text: shares in percent, a dash where there is none."""
     if value is None or math.isnan(value):
-        return "–"
+        return NOTHING
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
@@ -118,7 +125,7 @@ def metrics_table(result: dict[str, Any], metric: str) -> Table:
     table = Table("split", *(METRICS[name] for name in names), "loss", box=BOX)
     for column in table.columns[1:]:
         column.justify = "right"
-    for split in sorted(scores, key=lambda split: (list(SPLITS) + [split]).index(split)):
+    for split in sorted(scores, key=lambda split: [*SPLITS, split].index(split)):
         row = scores[split]
         cells = [number(row.get(name), name) for name in names]
         label = SPLITS.get(split, split)
@@ -127,11 +134,8 @@ def metrics_table(result: dict[str, Any], metric: str) -> Table:
     return table
 
 
-def duration(seconds: float) -> str:
-    """Seconds as text: ``42 s``, ``3 min 20 s``, ``2 h 05 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+def clock(seconds: float) -> str:
+    """Seconds as on a clock: ``0:42``, ``3:20``, ``2:05:00``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from gsina.data.dataset import Dataset
     from gsina.experiments.recipe import Recipe
 
-INTERRUPTED = 130
-
 
 class Plan(NamedTuple):
     """What to run, and where it goes."""
@@ -48,7 +46,9 @@ def train(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="An option of the method; may be repeated."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the method; may be repeated."
+        ),
     ] = None,
     data_options: Annotated[
         list[str] | None,
@@ -94,8 +94,10 @@ def train(
     if recipe is not None:
         _alone("--recipe", given | _named(dataset=dataset))
     elif dataset is None:
+        if not resume or out is None:
+            raise ValueError("name a dataset, a --recipe, or with --resume the --out of a run.")
         _alone("--resume without a dataset", given.keys() - {"epochs"})
-    plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out, resume)
+    plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out)
     _run(plan, resume, force, threads)
 
 
@@ -122,7 +124,6 @@ def _plan(
     changes: dict[str, Any],
     seed: int | None,
     out: Path | None,
-    resume: bool,
 ) -> Plan:
     """Make the recipe from options, from a file, or from the run to resume."""
     from gsina.cli.folder import default_folder, read_run
@@ -140,14 +141,13 @@ def _plan(
             options=options,
             **changes,
         )
-    elif resume and out is not None:
+    else:
+        assert out is not None
         recipe, old_seed = read_run(out)
         seed = old_seed if seed is None else seed
         values = recipe.model_dump()
         values["optimiser"] |= changes
         recipe = Recipe.parse(values)
-    else:
-        raise ValueError("name a dataset, a --recipe, or with --resume the --out of a run.")
     seed = 0 if seed is None else seed
     return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
 
@@ -170,7 +170,7 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
             show.say(f"going on after {done} epochs" if done else "nothing to resume; starting")
         metric = dataset.task.metric
         bar = Epochs(
-            f"{recipe.method.name} seed {seed}",
+            recipe.method.name,
             recipe.optimiser.epochs,
             metric,
             len(before.history),
@@ -192,7 +192,7 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
         extra = () if threads is None else ("--threads", str(threads))
         again = command("train", "--out", out, "--resume", *extra)
         show.say(f"go on with: {again}")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(show.INTERRUPTED) from None
     _conclude(plan, finished.result, metric)
 
 

@@ -75,6 +75,7 @@ def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in changes.items():
         old = merged.get(key)
-        tables = isinstance(old, dict) and isinstance(value, dict)
-        merged[key] = _merge(old, value) if tables else value
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = _merge(old, value)
+        merged[key] = value
     return merged

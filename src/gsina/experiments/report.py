@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gsina.data.files import write_aside
 from gsina.experiments.results import Results
@@ -39,12 +41,12 @@ class Summary:
     @property
     def mean(self) -> float:
         """Mean over the seeds."""
-        return statistics.fmean(self.values.values())
+        return float(np.mean(list(self.values.values())))
 
     @property
     def std(self) -> float:
         """Population standard deviation over the seeds."""
-        return statistics.pstdev(self.values.values())
+        return float(np.std(list(self.values.values())))
 
     @property
     def missing(self) -> list[int]:
@@ -64,7 +66,10 @@ def summarise(table: Table, results: Results) -> list[Summary]:
 
 def _value(table: Table, result: dict[str, Any]) -> float:
     name = table.metric or result.get("metric", "accuracy")
-    return float(result["metrics"]["test"][name]) * (100 if table.percent else 1)
+    value = result["metrics"]["test"][name]
+    if value is None:  # not defined, such as the area under the curve of one class
+        return math.nan
+    return float(value) * (100 if table.percent else 1)
 
 
 def markdown(table: Table, results: Results) -> str:

@@ -1,0 +1,1 @@
+"""Explanations: of a trained model's attention, and post hoc; and pictures of both."""

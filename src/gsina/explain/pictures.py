@@ -135,7 +135,7 @@ def _choose(
     small = graphs.node_ptr.diff() <= max_nodes
     rows = [
         ((labels == label) & small).nonzero().flatten()[:columns].tolist()
-        for label in labels.unique().tolist()
+        for label in sorted(set(labels.tolist()))
     ]
     rows = [row for row in rows if row]
     if not rows:
@@ -185,13 +185,15 @@ def _layout(nodes: int, ends: NDArray[np.int64]) -> Floats:
     _, _, axes = np.linalg.svd(place, full_matrices=False)
     if len(axes) == 2:
         place = place @ axes.T
-    scale = (np.abs(place) / [1, ASPECT]).max(initial=1e-9)
+    scale: float = (np.abs(place) / [1, ASPECT]).max(initial=1e-9)
     return place / scale
 
 
 def _draw(axes: Axes, picture: Picture) -> None:
     lines = picture.place[picture.ends]
-    axes.add_collection(LineCollection(lines, colors=GREY, linewidths=0.8, alpha=0.3, zorder=1))
+    axes.add_collection(
+        LineCollection(list(lines), colors=GREY, linewidths=0.8, alpha=0.3, zorder=1)
+    )
     order = np.argsort(picture.edge)  # the important ones on top
     colours = _colours(picture.edge_truth, len(lines))
     for number in order:
@@ -206,7 +208,8 @@ def _draw(axes: Axes, picture: Picture) -> None:
         )
     area = PLAIN_AREA if picture.node is None else NODE_AREA * picture.node
     axes.scatter(
-        *picture.place.T,
+        picture.place[:, 0],
+        picture.place[:, 1],
         s=area,
         c=_colours(picture.node_truth, len(picture.place)),
         edgecolors="white",

@@ -28,8 +28,8 @@ def check_input(
             f"{list(scores.shape)}."
         )
     groups = _groups(scores, index, num_groups)
-    tau = torch.as_tensor(temperature, device=scores.device).detach()
-    share = torch.as_tensor(ratio, device=scores.device).detach()
+    tau = torch.as_tensor(temperature, dtype=torch.float64, device=scores.device).detach()
+    share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device).detach()
     if tau.dim() > 0:
         raise ValueError(f"temperature must be one number, got shape {list(tau.shape)}.")
     if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):
@@ -84,9 +84,10 @@ def _explain(scores: Tensor, share: Tensor, tau: Tensor, groups: Groups) -> None
         low, high = (int(bound) for bound in groups.index.aminmax())
         if low < 0 or high >= groups.num:
             raise ValueError(
-                f"index must lie in 0 .. {groups.num - 1}, got values from {low} to {high}."
+                f"index must be at least 0 and below the number of groups, {groups.num}, got "
+                f"values from {low} to {high}."
             )
     raise ValueError(
-        f"scores must be at most {LARGEST:.0e} times the temperature {float(tau)}, got "
-        f"{float(scores.abs().max())}; scale them down or raise the temperature."
+        f"scores must be at most {LARGEST:.0e} times the temperature {float(tau):g}, got "
+        f"{float(scores.abs().max()):g}; scale them down or raise the temperature."
     )

@@ -22,6 +22,8 @@ FINE_STEPS = 16
 # proves that the root is about as near, and leaves an error of about d^2, that is d^2 / 4 of the
 # mean; every further step squares the error.
 NEAR = 0.1
+# An error of the mean this small is rounding. Where the mean is flat, no step is ever short.
+ROUNDING = 1e-13
 TINY = torch.finfo(torch.float64).tiny
 
 
@@ -39,7 +41,7 @@ class Dual(NamedTuple):
     iterations: int
 
 
-def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float) -> Dual:
+def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float = 1e-13) -> Dual:
     """Solve ``mean(sigmoid(x + dual)) = ratio`` in every group.
 
     Twice: first to come near the dual, then again from the shifted logits, which around the
@@ -49,13 +51,12 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float) -> Du
         x: Logits ``[N]``, float64, finite.
         ratio: Shares ``[G]``, float64, in (0, 1].
         groups: Group of every element.
-        tolerance: Largest error of a group mean.
+        tolerance: Largest error of the dual, at least 1e-13.
     """
     everything = ratio >= 1
     runs, order = groups.in_runs
     ordered = x if order is None else x[order]
-    counts = runs.counts(x)
-    problem = _Problem(torch.where(everything, 0.5, ratio), runs, counts, tolerance)
+    problem = _Problem(torch.where(everything, 0.5, ratio), runs, runs.counts(x))
     start = problem.target - runs.sum(ordered) / problem.counts
     coarse, used = _find(problem, ordered, start, NEAR, COARSE_STEPS)
     shifted = ordered + runs.spread(coarse)
@@ -68,14 +69,13 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float) -> Du
 class _Problem:
     """What stays the same from step to step; an empty group has the mean it should have."""
 
-    def __init__(self, ratio: Tensor, groups: Groups, counts: Tensor, tolerance: float) -> None:
+    def __init__(self, ratio: Tensor, groups: Groups, counts: Tensor) -> None:
         self.ratio = ratio
         self.target = torch.logit(ratio)
         self.groups = groups
         self.empty = counts == 0
         self.counts = counts.clamp(min=1)
         self.bonus = torch.where(self.empty, ratio, 0.0)
-        self.tolerance = tolerance
 
     def bracket(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Bounds of the dual ``[G]``, with a margin for their rounding."""
@@ -96,7 +96,7 @@ class _Problem:
 def _find(
     problem: _Problem, x: Tensor, start: Tensor, near: float, steps: int
 ) -> tuple[Tensor, int]:
-    """Come closer to the dual than a Newton step of length ``near``, or to the tolerance.
+    """Come to the dual by a last Newton step no longer than ``near``, or to a mean that is right.
 
     Returns:
         The dual ``[G]`` and the number of evaluations.
@@ -145,7 +145,7 @@ def _safe_newton(
         better = error < best_error
         best = torch.where(better, torch.where(inside & (length <= 1), newton, dual), best)
         best_error = torch.where(better, error, best_error)
-        done = (error <= problem.tolerance) | (inside & (length <= near))
+        done = (error <= ROUNDING) | (inside & (length <= near))
         if x.is_cpu and bool(done.all()):
             break
         distance = gap.abs()

@@ -40,7 +40,7 @@ class _InstanceNorm(torch.autograd.Function):
         return normal
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         normal, scale, count = ctx.saved_tensors
         groups: Groups = ctx.groups

@@ -86,9 +86,12 @@ def soft_top_r(
     the implicit function theorem: no iteration is recorded). The result for a group does not depend
     on the other groups.
 
+    Under ``torch.compile`` the check of the input makes one graph break (two if ``num_groups`` is
+    not given); the exact solver itself is a single operator to the compiler, and makes none.
+
     Args:
-        scores: Scores ``[N]``, finite; larger is kept. Half precision is computed, and returned,
-            in float32, because half precision cannot hold the constraint.
+        scores: Scores ``[N]``, at most 1e9 times the temperature; larger is kept. Half precision is
+            computed, and returned, in float32, because half precision cannot hold the constraint.
         ratio: Share r to keep, 0 < r <= 1: a number, or one a group ``[G]``. At 1 every weight is
             exactly 1 (and the gradient 0).
         index: Group of every element ``[N]``, int64, in any order. ``None``: one group.

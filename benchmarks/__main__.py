@@ -1,0 +1,70 @@
+"""Run benchmarks, print a Markdown report, and keep the numbers as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import benchmarks
+from benchmarks.report import Report, markdown
+from benchmarks.timing import threads
+from gsina.experiments.run import commit, hardware, versions
+
+FOLDER = Path(__file__).parent.parent / "results" / "bench"
+
+
+def names() -> list[str]:
+    """The modules of this package that have a function ``run``."""
+    found = [module.name for module in pkgutil.iter_modules(benchmarks.__path__)]
+    return [name for name in found if name != "__main__" and hasattr(_load(name), "run")]
+
+
+def save(name: str, report: Report, quick: bool, folder: Path) -> Path:
+    """Write ``folder/name.json``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with threads():
+        machine = hardware()
+    content = {
+        "benchmark": name,
+        "quick": quick,
+        **asdict(report),
+        "claims": [asdict(claim) | {"holds": claim.holds} for claim in report.claims],
+        "versions": versions(),
+        "hardware": machine,
+        "commit": commit(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(content, indent=2) + "\n")
+    return path
+
+
+def main() -> None:
+    available = names()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"which ones: {', '.join(available)}; all if none")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, under a minute in all")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the JSON files")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(available)
+    if unknown:
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {available}")
+    for name in options.names or available:
+        with threads():
+            report = _load(name).run(options.quick)
+        path = save(name, report, options.quick, options.out)
+        print(markdown(name, report))
+        print(f"Kept in {path}\n", flush=True)
+
+
+def _load(name: str):  # type: ignore[no-untyped-def]
+    return importlib.import_module(f"benchmarks.{name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""``gsina bench`` and ``gsina report``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gsina.experiments import tables
+from gsina.experiments.recipes import default_recipe
+from gsina.experiments.tables import Cell, Table
+
+
+@pytest.fixture
+def tiny_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {"bias": 0.5, "num_per_class": 4}
+    recipe = default_recipe("spmotif", "gin", "erm", data=data, epochs=1)
+    table = Table("tiny", "A tiny table", (Cell("GIN", "tiny", recipe, (0, 1)),))
+    monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
+
+
+@pytest.mark.usefixtures("tiny_table")
+def test_run_skip_and_report(gsina, tmp_path: Path) -> None:
+    dry = gsina("bench", "tiny", "--dry-run")
+    assert "0 of 2 runs are done" in dry.output
+    assert not list(tmp_path.rglob("*.json"))
+    first = gsina("bench", "tiny", "--seeds", "0")
+    assert first.exit_code == 0
+    assert "OOD test accuracy" in first.output
+    assert len(list((tmp_path / "results/runs").glob("*.json"))) == 1
+    again = gsina("bench", "tiny", "--dry-run")
+    assert "1 of 2 runs are done" in again.output
+    assert "1 to run: about 0:0" in again.output
+    report = gsina("report", "tiny")
+    assert "| GIN | tiny |" in report.output
+    assert "seeds 1" in report.output
+
+
+@pytest.mark.usefixtures("tiny_table")
+def test_a_broken_result_is_named(gsina, tmp_path: Path) -> None:
+    gsina("bench", "tiny", "--seeds", "0")
+    (path,) = (tmp_path / "results/runs").glob("*.json")
+    path.write_text("{")
+    output = gsina("bench", "tiny", "--seeds", "0").output
+    assert f"{path.name} is not a whole result file" in output
+    assert "metrics" in json.loads(path.read_text())
+
+
+def test_unknown_table_and_bad_seeds_get_one_sentence(gsina) -> None:
+    wrong = gsina("bench", "gsta")
+    assert wrong.exit_code == 2
+    assert "did you mean 'gsat'?" in wrong.output
+    seeds = gsina("bench", "gsat", "--seeds", "one")
+    assert seeds.exit_code == 2
+    assert "whole numbers such as 0,1,2, got 'one'" in seeds.output
+
+
+def test_report_writes_a_page(gsina, tmp_path: Path) -> None:
+    assert gsina("report", "--out", "docs/results.md").exit_code == 0
+    assert (tmp_path / "docs/results.md").read_text().startswith("# Results")

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from gsina.cli import progress, show
+from gsina.cli.progress import Epochs
+
+
+def record(epoch: int, accuracy: float, best: bool) -> dict:
+    return {
+        "epoch": epoch,
+        "train": {"prediction": 0.5, "information": 0.25},
+        "val": {"accuracy": accuracy, "loss": 1.0},
+        "best": best,
+        "seconds": 1.0,
+        "seconds_validation": 0.5,
+    }
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is set."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def output_of(monkeypatch, terminal: bool, play) -> str:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal, width=80, color_system=None)
+    monkeypatch.setattr(show, "console", console)
+    play()
+    return file.getvalue()
+
+
+def test_one_plain_line_an_epoch_without_a_terminal(monkeypatch, clock):
+    def play() -> None:
+        with Epochs("gsina", 4, "accuracy") as bar:
+            bar.on_batch(1, 2)
+            clock[0] = 10.0
+            bar.on_epoch(record(0, 0.5, True))
+            clock[0] = 20.0
+            bar.on_epoch(record(1, 0.25, False))
+
+    assert output_of(monkeypatch, False, play).splitlines() == [
+        "gsina 1/4  loss 0.750  val 50.0 %  best 50.0 %  ≤ 0:30 left  1.5 s an epoch",
+        "gsina 2/4  loss 0.750  val 25.0 %  best 50.0 %  ≤ 0:20 left  1.5 s an epoch",
+    ]
+
+
+def test_a_live_bar_on_a_terminal(monkeypatch, clock):
+    def play() -> None:
+        with Epochs("gsina", 100, "accuracy", 2, 0.6) as bar:
+            bar.on_batch(1, 2)
+            clock[0] = 60.0
+            bar.on_epoch(record(2, 0.7, True))
+
+    shown = output_of(monkeypatch, True, play)
+    last = [line for line in shown.splitlines() if "loss" in line][-1]
+    # One epoch of this session took a minute, whatever happened before it.
+    assert "3/100  loss 0.750  val 70.0 %  best 70.0 %  ≤ 1:37:00 left" in last
+    assert len(last.rpartition("\x1b[2K")[2]) <= 80
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (200, "3:20"), (7500, "2:05:00")])
+def test_times(seconds, text):
+    assert show.clock(seconds) == text
+
+
+def test_numbers():
+    assert show.number(0.123, "accuracy") == "12.3 %"
+    assert show.number(0.123, "rmse") == "0.123"
+    assert show.number(None, "accuracy") == show.number(float("nan"), "rmse") == "-"

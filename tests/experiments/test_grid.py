@@ -1,0 +1,205 @@
+"""Results, the runner, tables and reports, on runs of a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gsina.experiments.estimate import estimate
+from gsina.experiments.paper import Published, published
+from gsina.experiments.recipe import Recipe
+from gsina.experiments.recipes import default_recipe
+from gsina.experiments.report import markdown, results_page, summarise, write_results_page
+from gsina.experiments.results import Job, Results, identity
+from gsina.experiments.runner import pending, run_job, run_jobs
+from gsina.experiments.tables import TABLES, Cell, Table, make_table
+
+
+def tiny(method: str = "erm", **settings: object) -> Recipe:
+    data = {"bias": 0.5, "num_per_class": 4}
+    return default_recipe("spmotif", "gin", method, data=data, **{"epochs": 1} | settings)
+
+
+@pytest.fixture
+def table() -> Table:
+    cells = (
+        Cell("GIN", "tiny", tiny(), (0, 1), Published(40.0, 1.0)),
+        Cell("GIN + GSINA", "tiny", tiny("gsina"), (0,)),
+    )
+    return Table("tiny", "A tiny table", cells)
+
+
+def fake(job: Job, accuracy: float) -> dict[str, object]:
+    return {
+        "recipe": job.recipe.model_dump(),
+        "seed": job.seed,
+        "metric": "accuracy",
+        "metrics": {"test": {"accuracy": accuracy}},
+        "selection": "strict-best",
+        "epochs": 10,
+        "seconds_per_epoch": 2.0,
+        "versions": {"torch": "2"},
+        "hardware": {"cpu": "x", "threads": 1},
+        "commit": "abc",
+    }
+
+
+def test_identity_ignores_defaults_that_are_written_out():
+    assert identity(tiny("gsina")) == identity(
+        default_recipe(
+            "spmotif",
+            "gin",
+            "gsina",
+            data={"bias": 0.5, "num_per_class": 4},
+            options={"noise": 1.0, "scope": "graph"},
+            epochs=1,
+        )
+    )
+    assert identity(tiny("gsina")) != identity(tiny("gsina", learning_rate=0.5))
+    assert identity(tiny()) != identity(tiny("gsina"))
+
+
+def test_finished_runs_are_skipped_and_found_again(tmp_path, table):
+    results = Results(tmp_path)
+    jobs = [job for cell in table.cells for job in cell.jobs]
+    ended = list(run_jobs(jobs, results))
+    assert [one.error for one in ended] == [None, None, None]
+    assert pending(jobs, results) == []
+    assert list(run_jobs(jobs, results)) == []
+    assert len(list(tmp_path.glob("*.json"))) == 3
+    assert not list(tmp_path.glob(".*.lock"))
+
+
+def test_two_processes_give_the_same_numbers_as_one(tmp_path, table):
+    jobs = [job for cell in table.cells for job in cell.jobs]
+    one, two = Results(tmp_path / "one"), Results(tmp_path / "two")
+    list(run_jobs(jobs, one))
+    list(run_jobs(jobs, two, processes=2))
+    for job in jobs:
+        first, second = one.load(job), two.load(job)
+        assert first is not None
+        assert second is not None
+        assert first["metrics"] == second["metrics"]
+
+
+def test_a_broken_result_is_named_and_run_again(tmp_path):
+    results = Results(tmp_path)
+    job = Job(tiny(), 0)
+    results.folder.mkdir(exist_ok=True)
+    results.path(job).write_text('{"metrics": {"te')
+    assert results.broken() == [results.path(job)]
+    assert pending([job], results) == [job]
+    assert run_job(job, results).error is None
+    assert results.broken() == []
+
+
+def test_a_job_that_another_process_holds_is_left_alone(tmp_path):
+    results = Results(tmp_path)
+    job = Job(tiny(), 0)
+    with results.claim(job) as mine:
+        assert mine
+        ended = run_job(job, Results(tmp_path))
+    assert ended.result is None
+    assert "another process" in str(ended.error)
+    assert run_job(job, results).result is not None
+
+
+def test_a_failing_run_is_told_and_the_others_go_on(tmp_path):
+    bad = Job(tiny(learning_rate=1e30), 0)
+    good = Job(tiny(), 0)
+    ended = list(run_jobs([bad, good], Results(tmp_path)))
+    assert "diverged" in str(ended[0].error)
+    assert ended[1].error is None
+
+
+def test_kill_9_in_a_grid_loses_nothing_and_it_goes_on(tmp_path):
+    """The killed run goes on from its checkpoint and ends as if nothing had happened."""
+    recipe = tiny("gsina", epochs=40)
+    script = (
+        "import sys, json; from pathlib import Path\n"
+        "from gsina.experiments.recipe import Recipe\n"
+        "from gsina.experiments.results import Job, Results\n"
+        "from gsina.experiments.runner import run_job\n"
+        "recipe = Recipe.parse(json.loads(sys.argv[1]))\n"
+        "run_job(Job(recipe, 0), Results(Path(sys.argv[2])))\n"
+    )
+    environment = os.environ | {"GSINA_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    call = [sys.executable, "-c", script, recipe.model_dump_json(), str(tmp_path / "killed")]
+    process = subprocess.Popen(call, env=environment)
+    saved = tmp_path / "cache" / "runs" / Job(recipe, 0).name / "checkpoint.safetensors"
+    deadline = time.monotonic() + 120
+    while not saved.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert saved.exists()
+    assert Results(tmp_path / "killed").load(Job(recipe, 0)) is None
+    subprocess.run(call, env=environment, check=True)
+    whole = [*call[:-1], str(tmp_path / "whole")]
+    subprocess.run(whole, env=environment, check=True)
+    resumed, straight = (
+        Results(tmp_path / name).load(Job(recipe, 0)) for name in ("killed", "whole")
+    )
+    assert resumed is not None
+    assert straight is not None
+    assert resumed["metrics"] == straight["metrics"]
+    assert resumed["best_epoch"] == straight["best_epoch"]
+
+
+def test_report_shows_ours_beside_the_papers_and_what_is_missing(tmp_path, table):
+    results = Results(tmp_path)
+    for seed, accuracy in ((0, 0.5), (1, 0.6)):
+        job = Job(table.cells[0].recipe, seed)
+        results.save(job, fake(job, accuracy))
+    text = markdown(table, results)
+    assert "| GIN | tiny | 55.00 ± 5.00 | 40.00 ± 1.00 | 0, 1 | 50.0, 60.0 |" in text
+    assert "Not run yet: GIN + GSINA on tiny." in text
+    summary = summarise(table, results)[0]
+    assert (summary.mean, summary.std) == (pytest.approx(55), pytest.approx(5))
+
+
+def test_a_page_says_what_was_not_run(tmp_path):
+    assert "Not run yet: `gsat`" in results_page(Results(tmp_path))
+    path = tmp_path / "page.md"
+    path.with_name("page.findings.md").write_text("## What we saw\n")
+    write_results_page(path, Results(tmp_path))
+    assert path.read_text().rstrip().endswith("## What we saw")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_has_valid_recipes_and_distinct_runs(name):
+    table = make_table(name)
+    names = [job.name for cell in table.cells for job in cell.jobs]
+    assert len(set(names)) == len(names)
+    assert all(cell.paper is not None for cell in table.cells if not table.notes)
+
+
+def test_selecting_cells_by_words():
+    table = make_table("gsat").select(["gin", "0.5", "gsina"], [7])
+    assert [(cell.row, cell.column) for cell in table.cells] == [("GIN + GSINA", "SPMotif 0.5")]
+    assert [job.seed for job in table.cells[0].jobs] == [7]
+    with pytest.raises(ValueError, match="no cell of table gsat matches 'nonsense'"):
+        make_table("gsat").select(["nonsense"], None)
+
+
+def test_published_numbers():
+    assert published("gsat", "gsina", "gin", "spmotif-0.5") == Published(55.16, 5.69)
+    assert published("gsat", "gsina", "gin", "nothing") is None
+
+
+def test_estimate_from_finished_runs(tmp_path, table):
+    results = Results(tmp_path)
+    job = Job(table.cells[0].recipe, 0)
+    results.save(job, fake(job, 0.5))
+    (tmp_path / "broken.json").write_text("{")
+    other = Job(table.cells[1].recipe, 0)
+    assert estimate([job, job, other], results) == (40.0, [other])
+    assert json.loads(results.path(job).read_text())["seed"] == 0
+    assert isinstance(results.folder, Path)
