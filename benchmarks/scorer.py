@@ -25,17 +25,16 @@ class StraightforwardScorer(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(
-            [nn.Linear(2 * channels, 4 * channels), nn.Linear(4 * channels, channels)]
-        )
-        self.norms = nn.ModuleList([InstanceNorm(4 * channels), InstanceNorm(channels)])
+        self.first = nn.Linear(2 * channels, 4 * channels)
+        self.second = nn.Linear(4 * channels, channels)
         self.last = nn.Linear(channels, 1)
+        self.norms = nn.ModuleList([InstanceNorm(4 * channels), InstanceNorm(channels)])
 
     def forward(self, h: Tensor, edge_index: Tensor, edge_graph: Tensor, graphs: int) -> Tensor:
         """Scores ``[E]``."""
         z = torch.cat([h[edge_index[0]], h[edge_index[1]]], 1)
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            z = F.dropout(F.relu(norm(layer(z), edge_graph, graphs)), 0.5)
+        for layer, norm in zip((self.first, self.second), self.norms, strict=True):
+            z = F.dropout(F.relu(norm(layer(z), edge_graph, graphs)), 0.5, self.training)
         scores: Tensor = self.last(z)
         return scores.squeeze(-1)
 

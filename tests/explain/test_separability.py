@@ -41,6 +41,7 @@ def test_numbers_by_hand() -> None:
     assert found.explanation == pytest.approx(0.8)
 
 
+@pytest.mark.filterwarnings("ignore:ks_2samp")  # about the p-value
 @given(
     st.lists(st.integers(0, 8), min_size=1, max_size=30),
     st.lists(st.integers(0, 8), min_size=1, max_size=30),

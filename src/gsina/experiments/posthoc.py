@@ -78,10 +78,10 @@ def run_posthoc(
             f"dataset {dataset.name} has no true explanations of edges to score against; use one "
             "that has, such as spmotif."
         )
+    chosen = sample_graphs(dataset.test, limit, seed)
     trained = _trained(recipe, seed, folder, dataset, on_epoch)
     method = trained.method
     assert isinstance(method, ERM)
-    chosen = sample_graphs(dataset.test, limit, seed)
     begin = time.perf_counter()
     edge = explain_split(method, chosen, how, train=dataset.train, seed=seed, progress=progress)
     seconds = time.perf_counter() - begin

@@ -78,7 +78,7 @@ class Row:
 
 
 def rows_of(results: Iterable[dict[str, Any]]) -> list[Row]:
-    """The rows of results that :func:`~gsina.experiments.properties.property_result` made; others are passed over."""
+    """The rows of the results that ``property_result`` made; others are passed over."""
     return [
         Row(
             method=(method := result["recipe"]["method"])["name"],
@@ -134,7 +134,7 @@ def _line(group: list[Row]) -> str:
     cells = [
         label,
         sparse,
-        f"{_percent(mean['top_share'])} on {row.properties.ratio:.0%}",
+        f"{_percent(mean['top_share'])} on {100 * row.properties.ratio:g} %",
         weight,
         soft,
         _percent(mean["soft_share"]),

@@ -1,9 +1,10 @@
 """The published settings, as small TOML files, and the recipes made from them.
 
-``recipes/<dataset>-<backbone>-<method>.toml`` holds what was published for that combination;
-``recipes/<method>.toml`` what fits the method everywhere else. A combination without a file has the
-defaults of :class:`~gsina.experiments.recipe.Recipe`. A file has the shape of a recipe without the
-three names, and may end with ``[[variants]]``: changes for certain options of the dataset.
+``recipes/<dataset>-<backbone>-<method>.toml`` holds what was published for that combination, with
+the first word of the dataset's name for a whole family (``ogbg``); ``recipes/<method>.toml`` holds
+what fits the method everywhere else. A combination without a file has the defaults of
+:class:`~gsina.experiments.recipe.Recipe`. A file has the shape of a recipe without the three names,
+and may end with ``[[variants]]``: changes for a certain ``dataset`` or certain options of it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def default_recipe(
     check_name(method, METHODS, "method")
     values = _published(dataset, backbone, method)
     for variant in values.pop("variants", []):
-        if variant.pop("when").items() <= (data or {}).items():
+        if variant.pop("when").items() <= ({"dataset": dataset} | (data or {})).items():
             values = _merge(values, variant)
     changes: dict[str, Any] = {
         "data": {"name": dataset, "options": data or {}},
@@ -63,7 +64,12 @@ def default_recipe(
 
 def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:
     folder = files("gsina.experiments") / "recipes"
-    for name in (f"{dataset}-{backbone}-{method}.toml", f"{method}.toml"):
+    family = dataset.partition("-")[0]
+    for name in (
+        f"{dataset}-{backbone}-{method}.toml",
+        f"{family}-{backbone}-{method}.toml",
+        f"{method}.toml",
+    ):
         file = folder / name
         if file.is_file():
             return tomllib.loads(file.read_text(encoding="utf-8"))

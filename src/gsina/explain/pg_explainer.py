@@ -26,7 +26,8 @@ class PGExplainer:
 
         loss(masked graph, own prediction) + size * sum(mask) + entropy * mean H(mask).
 
-    The score of an edge is the sigmoid of its logit.
+    The score of an edge is the sigmoid of its logit. How good the scores are depends much on the
+    two coefficients, and there is no way to choose them that does not look at true explanations.
 
     Attributes:
         epochs: Passes over the training graphs.
@@ -115,6 +116,11 @@ class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]
         found = self(model, batch.x, batch.edge_index, target=batch.y, **extras)
         scores: Tensor = found.edge_mask
         return scores
+
+    @staticmethod
+    def _post_process_mask(mask: Tensor, *_: Any, **__: Any) -> Tensor:
+        """The sigmoid in double precision, as logits below -100 occur, and have ranks too."""
+        return mask.detach().double().sigmoid()
 
     def _loss(self, y_hat: Tensor, y: Batch, edge_mask: Tensor) -> Tensor:
         edges = Groups(y.edge_graph, y.num_graphs, y.num_edges)

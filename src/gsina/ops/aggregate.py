@@ -63,7 +63,7 @@ class _MultiAggregate(torch.autograd.Function):
         return torch.cat([parts[name] for name in aggregators], dim=1)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         messages, target, count, *saved = ctx.saved_tensors
         parts = dict(zip(ctx.aggregators, saved, strict=True))

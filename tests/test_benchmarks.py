@@ -1,0 +1,84 @@
+"""The benchmarks measure what they say: their peers are right, and so is their report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from gsina import soft_top_r
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def test_peers_compute_the_same_weights() -> None:
+    from benchmarks import peers
+
+    index = torch.randint(6, (80,), generator=torch.Generator().manual_seed(0)).sort().values
+    scores = torch.randn(80, generator=torch.Generator().manual_seed(1))
+    for sweeps in (1, 10):
+        expected = soft_top_r(
+            scores, 0.3, index, num_groups=6, solver="sinkhorn", iterations=sweeps
+        )
+        for peer in (peers.padded_loop, peers.padded_batch):
+            weights = peer(scores, 0.3, index, 6, sweeps)
+            torch.testing.assert_close(weights, expected, atol=1e-5, rtol=0)
+    double = scores.double()
+    torch.testing.assert_close(
+        peers.transport(double, 0.3), soft_top_r(double, 0.3), atol=1e-6, rtol=0
+    )
+
+
+def test_the_straightforward_scorer_is_the_same_function() -> None:
+    from benchmarks.scorer import StraightforwardScorer
+
+    from gsina.nn.scorer import NormedScorer
+    from gsina.ops.groups import Groups
+
+    theirs, ours = StraightforwardScorer(8), NormedScorer(8)
+    ours.load_state_dict(theirs.state_dict())
+    ours.eval()
+    theirs.eval()
+    h = torch.randn(20, 8)
+    edge_graph = torch.arange(60) // 20
+    edge_index = torch.randint(20, (2, 60))
+    expected = theirs(h, edge_index, edge_graph, 3)
+    torch.testing.assert_close(ours(h, edge_index, Groups(edge_graph, 3, 60)), expected)
+
+
+def test_timing_compares_side_by_side() -> None:
+    from benchmarks.timing import interleaved
+
+    x = torch.randn(300, 300)
+    timings = interleaved({"once": lambda: x @ x, "many": lambda: [x @ x for _ in range(20)]}, 0.2)
+    assert timings["many"].median > 3 * timings["once"].median
+    assert timings["once"].calls > timings["many"].calls >= 5
+    for timing in timings.values():
+        assert 0 < timing.low <= timing.median <= timing.high
+
+
+def test_report_as_text_and_as_file(tmp_path: Path) -> None:
+    from benchmarks.__main__ import names, save
+    from benchmarks.report import Claim, Report, Table, markdown
+
+    assert {"operator", "scorer"} <= set(names())
+    report = Report(
+        [Table("a title", ("what", "ms"), [("one", 1.5), ("another", 22)])],
+        [Claim("is quick", 3.0, 2.0), Claim("is far", 3.0, 2.0, at_least=True)],
+    )
+    text = markdown("thing", report)
+    assert "| another | 22  |" in text
+    assert "| is quick | 3.0      | at most 2  | NO    |" in text
+    assert "| is far   | 3.0      | at least 2 | yes   |" in text
+    content = json.loads(save("thing", report, True, tmp_path).read_text())
+    assert [claim["holds"] for claim in content["claims"]] == [False, True]
+    assert content["tables"][0]["rows"] == [["one", 1.5], ["another", 22]]
+    assert content["hardware"]["threads"] == 1
+    assert {"versions", "commit", "finished", "quick"} <= set(content)
