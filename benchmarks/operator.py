@@ -43,7 +43,7 @@ print(before, after, error)
 def run(quick: bool) -> Report:
     tables, claims = [], []
     for edges in (6_000, 25_000):
-        timings = _batch(edges, seconds=3 if quick else 30)
+        timings = _batch(edges, seconds=2 if quick else 30)
         title = f"{GRAPHS} graphs with {edges:,} edges in all, forward and backward, tau = 1"
         tables.append(timing_table(title, timings, OURS))
         ours = timings[OURS].median

@@ -44,7 +44,7 @@ def run(quick: bool) -> Report:
     batch = graphs.batch(
         torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     )
-    timings = interleaved(_candidates(batch), seconds=5 if quick else 40)
+    timings = interleaved(_candidates(batch), seconds=3 if quick else 40)
     title = (
         f"{GRAPHS} SPMotif graphs ({batch.num_nodes:,} nodes, {batch.num_edges:,} edges), width "
         f"{CHANNELS}, training, forward and backward"

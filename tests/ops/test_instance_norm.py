@@ -73,6 +73,19 @@ def test_a_large_mean_costs_no_accuracy() -> None:
     torch.testing.assert_close(y, instance_norm(x, Groups.whole(1000)), atol=1e-3, rtol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_adds_up_in_float32(dtype: torch.dtype) -> None:
+    x = random(6000).view(2000, 3).to(dtype).requires_grad_()
+    groups = Groups(torch.zeros(2000, dtype=torch.long), 1, 2000)
+    y = instance_norm(x, groups)
+    assert y.dtype == dtype
+    torch.testing.assert_close(y, instance_norm(x.float(), groups).to(dtype))
+    assert float(y.detach().float().square().mean()) == pytest.approx(1, abs=1e-2)
+    y.square().sum().backward()
+    assert x.grad is not None
+    assert x.grad.dtype == dtype
+
+
 def test_input_and_upstream_gradient_are_left_alone() -> None:
     x, groups = problem(ordered=True)
     x.requires_grad_()

@@ -45,6 +45,7 @@ def test_equal_weights_add_up_in_a_large_group(ratio: float) -> None:
     scores, index = torch.ones(1_000_000, dtype=torch.float64), torch.zeros(1_000_000).long()
     weights, found = soft_top_r(scores, ratio, index, return_diagnostics=True)
     assert mean_errors(weights, ratio, index, 1)[0] < 1e-13
+    assert float(found.residual) < 1e-13
     assert found.iterations <= 4
 
 
@@ -95,6 +96,11 @@ def test_an_extreme_ratio_survives_float32() -> None:
         weights = soft_top_r(random(50, dtype=torch.float32), ratio)
         assert bool(weights.isfinite().all())
         assert float(weights.double().mean()) == pytest.approx(ratio, abs=1e-7)
+
+
+def test_the_ratio_is_not_rounded_to_float32() -> None:
+    weights = soft_top_r(random(50_000, dtype=torch.float32), 0.9)
+    assert mean_errors(weights, 0.9, None, 1)[0] < 5e-9  # 0.9 itself is off by 2.4e-8
 
 
 def test_one_element_and_equal_elements_get_the_ratio() -> None:

@@ -165,7 +165,7 @@ class _ExactWeights(torch.autograd.Function):
         groups: Groups = ctx.groups
         if not torch.compiler.is_compiling():
             runs, order = groups.in_runs
-            groups = runs if order is None else groups
+            groups = runs if order is None else groups  # quicker sums
         v = weights * (1 - weights)
         total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
         pull = groups.sum(v * grad) / total
@@ -220,10 +220,12 @@ def _diagnose(
     else:
         dual, iterations = history[0][-1], history[0].size(0)
         logits = x + groups.spread(dual)
+    runs, order = groups.in_runs
+    logits = logits if order is None else logits[order]
     weights = torch.sigmoid(logits)
-    counts = groups.counts(weights)
-    mean = groups.sum(weights) / counts
-    slope = groups.sum(weights * torch.sigmoid(-logits)) / counts / (mean * (1 - mean))
+    counts = runs.counts(weights)
+    mean = runs.sum(weights) / counts
+    slope = runs.sum(weights * torch.sigmoid(-logits)) / counts / (mean * (1 - mean))
     return Diagnostics(
         dual=dual,
         iterations=iterations,
