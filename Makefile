@@ -11,8 +11,9 @@ install: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gsina needs Python 3.11 or newer: make PYTHON=python3.11 install")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	# torch first: alone, the pinned version is taken as it is, not the newest with its GPU packages
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet "torch==$$(sed -n 's/^torch==//p' constraints.txt)"
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet -e ".[mol,images,tune,dev]"
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet -e ".[mol,images,dev]"
 	touch $(STAMP)
 
 demo: $(STAMP)
@@ -34,4 +35,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

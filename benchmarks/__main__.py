@@ -54,12 +54,18 @@ def main() -> None:
     unknown = set(options.names) - set(available)
     if unknown:
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {available}")
+    missed: list[str] = []
     for name in options.names or available:
         with threads():
             report = _load(name).run(options.quick)
-        path = save(name, report, options.quick, options.out)
         print(markdown(name, report))
-        print(f"Kept in {path}\n", flush=True)
+        if options.quick and options.out == FOLDER:
+            print("A quick run is not kept; give --out to keep it elsewhere.\n", flush=True)
+        else:
+            print(f"Kept in {save(name, report, options.quick, options.out)}\n", flush=True)
+        missed += [claim.text for claim in report.claims if not claim.holds]
+    if missed and not options.quick:
+        raise SystemExit(f"missed: {'; '.join(missed)}")
 
 
 def _load(name: str):  # type: ignore[no-untyped-def]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gsina.experiments.recipes import default_recipe
+from gsina.experiments.published import default_recipe
 from gsina.experiments.run import run
 from gsina.explain.pictures import draw_subgraphs
 from gsina.training import predict

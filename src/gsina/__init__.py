@@ -21,7 +21,7 @@ _HOMES = {
     "GraphSinkhornAttention": "gsina.nn",
     "soft_top_r": "gsina.ops",
 }
-_MODULES = ("data", "methods", "metrics", "nn", "ops", "training")
+_MODULES = ("data", "experiments", "explain", "methods", "metrics", "nn", "ops", "training")
 
 
 def __getattr__(name: str) -> Any:

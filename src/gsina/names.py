@@ -22,4 +22,5 @@ def check_name(name: str, known: Iterable[str], what: str) -> str:
         return name
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown {what} {name!r};{hint} known: {', '.join(names)}.")
+    known_names = f"known: {', '.join(names)}" if names else "there are none"
+    raise ValueError(f"unknown {what} {name!r};{hint} {known_names}.")

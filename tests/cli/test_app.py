@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from gsina import __version__
 from gsina.cli.options import command, pairs
+from gsina.experiments import convergence
 
 
 def test_help_and_version(gsina):
@@ -51,11 +53,10 @@ def test_methods(gsina):
 
 
 def test_bench_convergence_writes_where_it_is_told(gsina, monkeypatch, tmp_path):
-    module = pytest.importorskip("gsina.experiments.convergence")
-    folders = []
-    monkeypatch.setattr(module, "write_convergence", folders.append)
+    written = []
+    monkeypatch.setattr(convergence, "write_convergence", lambda *paths: written.append(paths))
     assert gsina("bench", "convergence", "--out", tmp_path).exit_code == 0
-    assert folders == [tmp_path]
+    assert written == [(tmp_path, Path("results/convergence.json"))]
 
 
 def test_values_are_read_like_toml():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gsina.experiments import tables
-from gsina.experiments.recipes import default_recipe
+from gsina.experiments.published import default_recipe
 from gsina.experiments.tables import Cell, Table
 
 

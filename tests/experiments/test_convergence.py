@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from pathlib import Path
 
@@ -87,7 +88,8 @@ def test_noise_makes_ten_sweeps_worse() -> None:
 
 
 def test_writes_the_figure_and_the_tables(tmp_path: Path) -> None:
-    picture, page = write_convergence(tmp_path / "new")
+    picture, page, numbers = write_convergence(tmp_path / "new", tmp_path / "numbers.json")
+    assert len(json.loads(numbers.read_text())["sweeps"]) == len(table_rows())
     height, width, _ = imread(picture).shape
     assert width > 1500
     assert height > 600
@@ -97,7 +99,7 @@ def test_writes_the_figure_and_the_tables(tmp_path: Path) -> None:
 def test_the_text_around_the_tables_stays(tmp_path: Path) -> None:
     page = tmp_path / "convergence.md"
     page.write_text(PAGE.read_text())
-    write_convergence(tmp_path)
+    write_convergence(tmp_path, tmp_path / "numbers.json")
     # The page in the repository is the one that this machine writes, up to its rounding.
     ours, theirs = page.read_text().split(), PAGE.read_text().split()
     assert len(ours) == len(theirs)

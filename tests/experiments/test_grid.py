@@ -14,8 +14,8 @@ import pytest
 
 from gsina.experiments.estimate import estimate
 from gsina.experiments.paper import Published, published
+from gsina.experiments.published import default_recipe
 from gsina.experiments.recipe import Recipe
-from gsina.experiments.recipes import default_recipe
 from gsina.experiments.report import markdown, results_page, summarise, write_results_page
 from gsina.experiments.results import Job, Results, identity
 from gsina.experiments.runner import pending, run_job, run_jobs
@@ -203,3 +203,42 @@ def test_estimate_from_finished_runs(tmp_path, table):
     assert estimate([job, job, other], results) == (40.0, [other])
     assert json.loads(results.path(job).read_text())["seed"] == 0
     assert isinstance(results.folder, Path)
+
+
+def test_ctrl_c_ends_a_grid_of_several_processes(tmp_path):
+    """The parent is interrupted; neither the running nor the waiting jobs go on."""
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from gsina.experiments.published import default_recipe\n"
+        "from gsina.experiments.results import Job, Results\n"
+        "from gsina.experiments.runner import run_jobs\n"
+        "if __name__ == '__main__':\n"
+        "    data = {'bias': 0.5, 'num_per_class': 4}\n"
+        "    recipe = default_recipe('spmotif', 'gin', 'erm', data=data, epochs=100000)\n"
+        "    jobs = [Job(recipe, seed) for seed in range(6)]\n"
+        "    list(run_jobs(jobs, Results(Path(sys.argv[1])), processes=2))\n"
+    )
+    file = tmp_path / "grid.py"
+    file.write_text(script)
+    environment = os.environ | {"GSINA_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen([sys.executable, str(file), str(tmp_path / "out")], env=environment)
+    runs = tmp_path / "cache" / "runs"
+    deadline = time.monotonic() + 120
+    while len(list(runs.glob("*/checkpoint.safetensors"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=60)
+    started = sorted(runs.glob("*/checkpoint.safetensors"))
+    assert len(started) == 2
+    written = [path.stat().st_mtime_ns for path in started]
+    time.sleep(1)
+    assert [path.stat().st_mtime_ns for path in started] == written
+
+
+def test_a_stale_checkpoint_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
+    job = Job(tiny(), 0)
+    folder = tmp_path / "cache" / "runs" / job.name
+    folder.mkdir(parents=True)
+    (folder / "checkpoint.safetensors").write_bytes(b"not a checkpoint")
+    assert run_job(job, Results(tmp_path)).error is None

@@ -76,7 +76,7 @@ def test_a_whole_number_may_stand_for_a_real_one() -> None:
         ),
         (
             changed(method={"name": "gsina", "options": {"scope": "micro"}}),
-            "option scope of method gsina: .*'graph' or 'batch', got 'micro'",
+            "unknown value of option scope of method gsina 'micro'; known: batch, graph",
         ),
         (
             changed(method={"name": "gsina", "options": {"iterations": 2.5}}),

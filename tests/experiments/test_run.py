@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -105,7 +106,7 @@ def test_a_resumed_run_has_the_same_result(tmp_path: Path) -> None:
         run(recipe("gsat"), out=tmp_path / "parts", dataset=data, resume=True)
 
 
-def test_the_dataset_is_loaded_by_name_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dataset_is_loaded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     def load(name: str, **options: Any) -> Dataset:
@@ -114,9 +115,8 @@ def test_the_dataset_is_loaded_by_name_and_shown(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(module, "load_dataset", load)
     wanted = recipe(data={"name": "spmotif", "options": {"bias": 0.9}})
-    run(wanted, on_start=seen.append)
-    assert seen[0] == ("spmotif", {"bias": 0.9})
-    assert isinstance(seen[1], Dataset)
+    run(wanted)
+    assert seen == [("spmotif", {"bias": 0.9})]
 
 
 def test_categorical_features_are_embedded() -> None:
@@ -136,3 +136,39 @@ def test_a_folder_without_git_has_no_commit(
 ) -> None:
     monkeypatch.setattr(module, "__file__", str(tmp_path / "run.py"))
     assert module.commit() == ""
+
+
+def test_the_commit_says_whether_the_source_has_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "src" / "gsina"
+    (package / "experiments").mkdir(parents=True)
+    here = package / "experiments" / "run.py"
+    for path in (here, package / "ops.py"):
+        path.write_text("")
+
+    def git(*arguments: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        call = ["git", *identity, *arguments]
+        return subprocess.run(call, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    monkeypatch.setattr(module, "__file__", str(here))
+    git("init", "-q")
+    assert module.commit() == ""  # in a checkout, but not part of it
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    head = git("rev-parse", "HEAD").strip()
+    assert module.commit() == head
+    (package / "ops.py").write_text("changed")
+    assert module.commit() == head + "+"
+    assert module.short_commit(head + "+") == head[:10] + "+"
+
+
+def test_a_result_names_every_session_that_trained(tmp_path: Path) -> None:
+    data = tiny.dataset(2)
+    first = recipe("erm", optimiser={"epochs": 1})
+    run(first, out=tmp_path, dataset=data)
+    longer = recipe("erm", optimiser={"epochs": 2})
+    result = run(longer, out=tmp_path, dataset=data, resume=True).result
+    assert len(result["sessions"]) == 1  # the same versions, commit and threads
+    assert result["commit"] == result["sessions"][0]["commit"]

@@ -153,3 +153,14 @@ def test_nothing_is_recorded_where_no_gradient_is_wanted() -> None:
         assert soft_top_r(random(20).requires_grad_(), 0.5).grad_fn is None
     with torch.inference_mode():
         assert bool(soft_top_r(random(20), 0.5, torch.arange(20) % 3).isfinite().all())
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(torch.float32, 9.0), (torch.float64, 20.0)])
+def test_gradient_of_the_ratio_where_weights_are_nearly_0_or_1(dtype, size):
+    """By symmetry each of the two gets half of what the ratio gains: dw/dr = 1 for both."""
+    scores = torch.tensor([size, -size], dtype=dtype)
+    ratio = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    weights = soft_top_r(scores, ratio)
+    for weight in weights:
+        (slope,) = torch.autograd.grad(weight, ratio, retain_graph=True)
+        assert slope.item() == pytest.approx(1.0, rel=1e-4)

@@ -58,7 +58,7 @@ def bench(
     if table == "convergence":
         from gsina.experiments.convergence import write_convergence
 
-        write_convergence(out)
+        write_convergence(out, results.parent / "convergence.json")
         show.say(f"the figure and its page are in {out}")
         return
     from gsina.experiments.results import Results

@@ -15,9 +15,7 @@ import typer
 
 Threads = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="CPU threads; by default OMP_NUM_THREADS, or all cores.", show_default=False
-    ),
+    typer.Option(min=1, help="CPU threads; by default OMP_NUM_THREADS, or 1.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -29,8 +27,10 @@ def use_threads(threads: int | None) -> None:
     if threads is None:
         if os.environ.get("OMP_NUM_THREADS"):
             return  # torch has taken it over
-        threads = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
-    torch.set_num_threads(threads or 1)
+        # Batches of small graphs gain little from more, lose much on a busy machine, and one thread
+        # gives the same numbers on every machine of a kind.
+        threads = 1
+    torch.set_num_threads(threads)
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:

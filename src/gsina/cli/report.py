@@ -38,6 +38,8 @@ def report(
     for path in store.broken():
         show.say(f"{path} is not a whole result file and is left out.", "yellow")
     if out is not None:
+        if table is not None:
+            raise ValueError("--out writes the page of all tables; leave the table out.")
         write_results_page(out, store)
         show.say(f"written: {out}")
         return

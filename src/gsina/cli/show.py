@@ -7,7 +7,6 @@ import errno
 import math
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -98,9 +97,9 @@ def _system_sentence(problem: OSError) -> str:
     if problem.errno == errno.ENOSPC:
         return f"there is no space left on the disk to write{place}; free some and try again."
     if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        folder = Path(problem.filename).parent if problem.filename else "the folder"
         return (
-            f"{folder} cannot be written to ({problem.strerror}); choose another folder with --out."
+            f"no access to{place or ' a file'} ({problem.strerror}); change its permissions, or "
+            "choose another folder with --out."
         )
     return f"{problem.strerror}{':' if place else ''}{place}."
 

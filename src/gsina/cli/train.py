@@ -126,9 +126,9 @@ def _plan(
     out: Path | None,
 ) -> Plan:
     """Make the recipe from options, from a file, or from the run to resume."""
-    from gsina.cli.folder import default_folder, read_run
+    from gsina.experiments.folder import default_folder, read_run
+    from gsina.experiments.published import default_recipe
     from gsina.experiments.recipe import Recipe
-    from gsina.experiments.recipes import default_recipe
 
     if file is not None:
         recipe = Recipe.read(file)
@@ -153,8 +153,8 @@ def _plan(
 
 
 def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
-    from gsina.cli.folder import Saved, claim, saved
     from gsina.data.catalog import load_dataset
+    from gsina.experiments.folder import Saved, claim, saved
     from gsina.experiments.run import run
 
     if resume and force:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gsina.ops.edges import reverse_edges
+from gsina.ops.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,16 @@ class Batch:
     def num_edges(self) -> int:
         """Number of edges E."""
         return self.edge_index.size(1)
+
+    @cached_property
+    def node_groups(self) -> Groups:
+        """The nodes of each graph, for sums over graphs."""
+        return Groups(self.node_graph, self.num_graphs, self.num_nodes)
+
+    @cached_property
+    def edge_groups(self) -> Groups:
+        """The edges of each graph, for sums over graphs."""
+        return Groups(self.edge_graph, self.num_graphs, self.num_edges)
 
     @property
     def labels(self) -> Tensor:

@@ -33,6 +33,16 @@ class Dataset:
     node_sizes: tuple[int, ...] = ()
     edge_sizes: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        for needed in ("train", "val"):
+            if needed not in self.splits:
+                raise ValueError(
+                    f"dataset {self.name} needs a split {needed}, got {sorted(self.splits)}."
+                )
+            labels = self.splits[needed].y
+            if labels is not None:
+                self.task.check(labels, f"the {needed} split of {self.name}")
+
     @property
     def train(self) -> PackedGraphs:
         """The training graphs."""

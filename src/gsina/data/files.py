@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import math
 import os
@@ -117,6 +116,8 @@ def locked(path: Path) -> Iterator[bool]:
 
     The operating system frees the lock when the process ends, however that happens.
     """
+    import fcntl  # not on every system, and only grids of runs need it
+
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as file:
         try:

@@ -52,7 +52,7 @@ def parallel_map(
                 progress(len(results), len(items))
         return results
     fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, fork, initializer=_end_with, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(jobs, fork, end_with_parent, (os.getpid(),)) as pool:
         for result in pool.map(function, items):
             results.append(result)
             if progress:
@@ -60,7 +60,7 @@ def parallel_map(
     return results
 
 
-def _end_with(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """End this worker when its parent is gone, also after a ``kill -9``."""
 
     def watch() -> None:

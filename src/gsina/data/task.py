@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
+from torch import Tensor
+
 from gsina.names import check_name
 
 Kind = Literal["multiclass", "binary", "regression"]
@@ -39,6 +42,29 @@ class Task:
             )
         if self.outputs < 1:
             raise ValueError(f"a task needs at least one output, got {self.outputs}.")
+
+    def check(self, y: Tensor, where: str) -> None:
+        """Refuse labels that are not as the kind says.
+
+        Args:
+            y: Labels.
+            where: Whose labels they are, for the message.
+        """
+        if self.kind == "multiclass":
+            whole = y.dtype == torch.long and y.dim() == 1
+            if not whole or bool(((y < -1) | (y >= self.outputs)).any()):
+                found = f"{y.dtype} of shape {list(y.shape)}"
+                if whole:
+                    found = f"values from {int(y.min())} to {int(y.max())}"
+                raise ValueError(
+                    f"labels of {where} must be int64 [G] from 0 to {self.outputs - 1} (-1 if "
+                    f"missing), got {found}."
+                )
+        elif not y.is_floating_point() or y.dim() != 2 or y.size(1) != self.outputs:
+            raise ValueError(
+                f"labels of {where} must be floating point [G, {self.outputs}] (NaN if missing), "
+                f"got {y.dtype} of shape {list(y.shape)}."
+            )
 
     @property
     def larger_is_better(self) -> bool:

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from gsina.data.files import write_aside
+from gsina.data.files import save_json, write_aside
+from gsina.experiments.run import commit, hardware, versions
 from gsina.experiments.sweeps import (
     EDGES,
     FLOOR,
@@ -32,11 +33,12 @@ SHOWN = 60
 BLANK = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n\n" for name in ("numbers", "noise"))
 
 
-def write_convergence(folder: Path) -> list[Path]:
-    """Write the figure, and the numbers into the page, where that is in the folder.
+def write_convergence(folder: Path, numbers: Path) -> list[Path]:
+    """Write the figure, the numbers, and the numbers into the page, where that is in the folder.
 
     Args:
         folder: Folder of the documentation: ``img/convergence.png`` and ``convergence.md`` in it.
+        numbers: The result file.
 
     Returns:
         The files written.
@@ -45,12 +47,21 @@ def write_convergence(folder: Path) -> list[Path]:
     figure = draw(measure_all())
     with write_aside(picture) as file:
         FigureCanvasAgg(figure).print_png(file)  # type: ignore[no-untyped-call]
+    rows, noise = table_rows(), noise_rows()
+    content = {
+        "sweeps": [row._asdict() for row in rows],
+        "sweeps_with_noise": [row._asdict() for row in noise],
+        "versions": versions(),
+        "hardware": hardware(),
+        "commit": commit(),
+    }
+    save_json(numbers, content)
     text = page.read_text(encoding="utf-8") if page.exists() else BLANK
-    text = _fill(text, "numbers", table_text(table_rows()))
-    text = _fill(text, "noise", noise_text(noise_rows()))
+    text = _fill(text, "numbers", table_text(rows))
+    text = _fill(text, "noise", noise_text(noise))
     with write_aside(page) as file:
         file.write(text.encode("utf-8"))
-    return [picture, page]
+    return [picture, page, numbers]
 
 
 def table_text(rows: list[Row]) -> str:
@@ -172,8 +183,10 @@ def _prepare(axes: Axes, title: str, what: str) -> None:
 
 
 def _fill(page: str, name: str, text: str) -> str:
-    """Replace what stands between the two marks of this name; without marks nothing changes."""
+    """Replace what stands between the two marks of this name."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
-    return f"{before}{begin}\n{text}\n{end}{after}" if found and closed else page
+    if not (found and closed):
+        raise ValueError(f"the page has no place for its numbers, {begin} and {end}.")
+    return f"{before}{begin}\n{text}\n{end}{after}"

@@ -13,7 +13,6 @@ from gsina.data.packed import PackedGraphs
 from gsina.experiments.run import Run
 from gsina.methods import DIR, GSAT, GSINA, Method
 from gsina.nn.scorer import NormedScorer, PairScorer, PlainScorer
-from gsina.ops.groups import Groups
 from gsina.ops.hard_top_r import hard_top_r
 
 #: A weight that is neither off nor on lies strictly between these.
@@ -95,7 +94,7 @@ class _Measured(NamedTuple):
 
 
 def _measure(method: Method, batch: Batch, ratio: float) -> _Measured:
-    edges = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
+    edges = batch.edge_groups
     weights, gradients = message_weights(method, batch), score_gradients(method, batch)
     top = hard_top_r(weights, ratio, edges, batch.reverse)
     total, counts = edges.sum(weights), edges.counts(weights)
@@ -114,7 +113,7 @@ def message_weights(method: Method, batch: Batch) -> Tensor:
         )
     weights: Tensor = attention.edge.double()
     if isinstance(method, DIR):
-        edges = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
+        edges = batch.edge_groups
         weights = weights * hard_top_r(attention.scores, method.config.ratio, edges, batch.reverse)
     return weights
 

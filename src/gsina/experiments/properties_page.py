@@ -11,6 +11,7 @@ from typing import Any
 
 from gsina.data.files import write_aside
 from gsina.experiments.properties import Properties
+from gsina.experiments.run import short_commit
 from gsina.methods import make_config
 
 #: What the paper says: sparse, soft, differentiable. It prints CIGA for the methods with a hard
@@ -154,7 +155,8 @@ def _sources(groups: dict[tuple[str, str, float, str], list[Row]]) -> list[str]:
     rows = [row for group in groups.values() for row in group]
     data = "; ".join(dict.fromkeys(row.data for row in rows))
     seeds = ", ".join(str(seed) for seed in sorted({row.seed for row in rows}))
-    commits = ", ".join(sorted({row.commit[:10] for row in rows if row.commit})) or "unknown"
+    known = sorted({short_commit(row.commit) for row in rows if row.commit})
+    commits = ", ".join(known) or "unknown"
     return [
         "The words are the paper's, the figures ours (mean ± standard deviation over seeds where "
         f"there are several). Measured on: {data}. Seeds: {seeds}. Commits: {commits}."

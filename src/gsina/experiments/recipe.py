@@ -6,7 +6,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -125,6 +125,29 @@ class Recipe(_Part):
             )
             raise ValueError(f"recipe field {path}: {message}{got}.") from error
 
+    def essential(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, by part.
+
+        Leaving a setting out and writing its default down give the same, and so does a setting that
+        is added to the package later with the old behaviour as its default.
+        """
+        values = self.model_dump(exclude_defaults=True)
+        makers: dict[str, Callable[..., Any]] = {
+            "data": DATASETS[self.data.name].load,
+            "method": METHODS[self.method.name].config,
+            "backbone": BACKBONES[self.backbone.name],
+        }
+        for part, make in makers.items():
+            chosen = getattr(self, part)
+            known = inspect.signature(make).parameters
+            options = {
+                name: value
+                for name, value in chosen.options.items()
+                if not (name in known and known[name].default == value)
+            }
+            values[part] = {"name": chosen.name, "options": options}
+        return values
+
     @classmethod
     def read(cls, path: Path) -> Recipe:
         """Read a recipe from a TOML file."""
@@ -161,6 +184,9 @@ def check_options(
         check_name(
             option, [name for name in parameters if name not in leave_out], f"option of {what}"
         )
+        annotation = parameters[option].annotation
+        if get_origin(annotation) is Literal and isinstance(value, str):
+            check_name(value, get_args(annotation), f"value of option {option} of {what}")
         hint = TypeAdapter(
             parameters[option].annotation, config=ConfigDict(arbitrary_types_allowed=True)
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from gsina.data.files import write_aside
 from gsina.experiments.results import Results
+from gsina.experiments.run import short_commit
 from gsina.experiments.tables import TABLES, Cell, Table, make_table
 
 HEADER = """# Results
@@ -117,7 +118,7 @@ def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
     if missing:
         lines.append(f"Not run yet: {'; '.join(missing)}.")
     if results:
-        commits = sorted({result["commit"][:10] for result in results if result["commit"]})
+        commits = sorted({short_commit(result["commit"]) for result in results})
         machines = sorted(
             {f"{r['hardware']['cpu']}, {r['hardware']['threads']} thread(s)" for r in results}
         )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gsina.data.files import locked, save_json
 from gsina.experiments.recipe import Recipe
-from gsina.methods import make_config
 from gsina.training.checkpoint import fingerprint_of
 
 #: The folder of result files, relative to where the command runs.
@@ -34,20 +33,8 @@ class Job:
 
 
 def identity(recipe: Recipe) -> str:
-    """A hash of the settings that differ from the defaults.
-
-    Leaving a setting out and writing its default down give the same identity, and so does a
-    setting that is added to the package later with the old behaviour as its default.
-    """
-    defaults = asdict(make_config(recipe.method.name, {}))
-    values = recipe.model_dump(exclude_defaults=True)
-    options = {
-        key: value
-        for key, value in recipe.method.options.items()
-        if not (key in defaults and defaults[key] == value)
-    }
-    values["method"] = {"name": recipe.method.name, "options": options}
-    return fingerprint_of(values)[:10]
+    """A hash of the settings that differ from the defaults."""
+    return fingerprint_of(recipe.essential())[:10]
 
 
 class Results:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +16,7 @@ from gsina.data.catalog import load_dataset
 from gsina.data.dataset import Dataset
 from gsina.data.files import save_json, save_tensors
 from gsina.experiments.recipe import Recipe
-from gsina.methods import Method, build_method
+from gsina.methods import Method, build_method, make_config
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, evaluate, fit, make_selection, seed_everything
 from gsina.training.loop import OnBatch, OnEpoch, Progress
@@ -41,7 +40,6 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     dataset: Dataset | None = None,
-    on_start: Callable[[Dataset], None] | None = None,
     on_batch: OnBatch | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Run:
@@ -53,13 +51,11 @@ def run(
         out: Folder for the checkpoint, the log, ``model.safetensors`` and ``result.json``.
         resume: Go on from the checkpoint in ``out``.
         dataset: The recipe's dataset, if it is loaded already.
-        on_start: Called with the dataset before training.
         on_batch: Called after every batch.
         on_epoch: Called after every epoch.
     """
     dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
-    if on_start is not None:
-        on_start(dataset)
+    session = {"commit": commit(), "versions": versions(), "hardware": hardware()}
     seed_everything(seed)
     method = make_method(recipe, dataset)
     progress = fit(
@@ -72,13 +68,16 @@ def run(
         seed=seed,
         out=out,
         resume=resume,
+        session=session,
         on_batch=on_batch,
         on_epoch=on_epoch,
     )
+    size = recipe.optimiser.batch_size
     scores = {
-        split: evaluate(method, graphs, dataset.task) for split, graphs in dataset.splits.items()
+        split: evaluate(method, graphs, dataset.task, size)
+        for split, graphs in dataset.splits.items()
     }
-    result = describe(recipe, seed, progress, scores, dataset)
+    result = describe(recipe, seed, progress, scores, dataset, session)
     if out is not None:
         save_tensors(out / "model.safetensors", method.state_dict(), {"recipe": result["recipe"]})
         save_json(out / "result.json", result)
@@ -102,8 +101,10 @@ def describe(
     progress: Progress,
     scores: dict[str, dict[str, float]],
     dataset: Dataset,
+    session: dict[str, Any],
 ) -> dict[str, Any]:
     """The content of a result file."""
+    sessions = progress.sessions or [session]
     seconds = sorted(record["seconds"] for record in progress.history)
     return {
         "recipe": recipe.model_dump(),
@@ -115,9 +116,10 @@ def describe(
         "epochs": progress.epoch,
         "seconds_per_epoch": seconds[len(seconds) // 2] if seconds else None,
         "notes": list(dataset.notes),
-        "versions": versions(),
-        "hardware": hardware(),
-        "commit": commit(),
+        "method_settings": asdict(make_config(recipe.method.name, recipe.method.options)),
+        # Of the last session that trained; a resumed run may have several.
+        **sessions[-1],
+        "sessions": sessions,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -153,19 +155,22 @@ def _cpu() -> str:
 
 
 def commit() -> str:
-    """The commit of the source tree, with ``+`` if it has changes; empty outside a checkout."""
-    folder = Path(__file__).parent
+    """The commit of the package's source, with ``+`` if it has changes; empty if it has none."""
+    package = Path(__file__).parents[1]
     try:
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        dirty = subprocess.run(
-            ["git", "status", "--porcelain", "--", str(folder)],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
+        _git(package, "ls-files", "--error-unmatch", str(Path(__file__)))
+        dirty = _git(package, "status", "--porcelain", "--", str(package))
+        return _git(package, "rev-parse", "HEAD") + ("+" if dirty else "")
     except (OSError, subprocess.CalledProcessError):
-        return ""
-    return head + ("+" if dirty else "")
+        return ""  # not a checkout, or installed inside somebody else's
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    call = ["git", *arguments]
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def short_commit(commit: str) -> str:
+    """The first ten digits; the ``+`` of changed source stays."""
+    return commit[:10] + "+" * commit.endswith("+")

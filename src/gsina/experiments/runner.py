@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from gsina.data.files import cache_dir
+from gsina.data.parallel import end_with_parent
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job, Results
-from gsina.experiments.run import run
+from gsina.experiments.run import Run, run
+from gsina.training import UnusableCheckpoint
 from gsina.training.loop import OnEpoch
 
 
@@ -47,12 +52,21 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
             return Finished(job, None, "another process is running it")
         folder = cache_dir() / "runs" / job.name
         try:
-            finished = run(job.recipe, job.seed, out=folder, resume=True, on_epoch=on_epoch)
+            finished = _run_or_restart(job, folder, on_epoch)
         except (ValueError, RuntimeError, OSError) as error:
             return Finished(job, None, str(error))
         results.save(job, finished.result)
         shutil.rmtree(folder, ignore_errors=True)
         return Finished(job, finished.result)
+
+
+def _run_or_restart(job: Job, folder: Path, on_epoch: OnEpoch | None) -> Run:
+    """Go on from the checkpoint in the folder; start anew if it is of no use."""
+    try:
+        return run(job.recipe, job.seed, out=folder, resume=True, on_epoch=on_epoch)
+    except UnusableCheckpoint:
+        shutil.rmtree(folder, ignore_errors=True)
+        return run(job.recipe, job.seed, out=folder, on_epoch=on_epoch)
 
 
 def run_jobs(
@@ -76,23 +90,40 @@ def run_jobs(
             report = None if on_epoch is None else _bind(on_epoch, job)
             yield run_job(job, results, report)
         return
-    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_one_thread) as pool:
-        futures = {
-            pool.submit(_run_plain, job.recipe.model_dump(), job.seed, str(results.folder)): job
-            for job in waiting
-        }
-        for future in as_completed(futures):
-            job = futures[future]
-            result, error = future.result()
-            yield Finished(job, result, error)
+    yield from _run_parallel(waiting, results, processes)
+
+
+def _run_parallel(jobs: Sequence[Job], results: Results, processes: int) -> Iterator[Finished]:
+    """Hand out one job a process; when this is stopped, so are they."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawn, _prepare_worker, (os.getpid(),)) as pool:
+
+        def submit(job: Job) -> Future[tuple[dict[str, Any] | None, str | None]]:
+            values = job.recipe.model_dump()
+            return pool.submit(_run_plain, values, job.seed, str(results.folder))
+
+        left = iter(jobs)
+        running = {submit(job): job for job in itertools.islice(left, processes)}
+        try:
+            while running:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    job = running.pop(future)
+                    running |= {submit(more): more for more in itertools.islice(left, 1)}
+                    yield Finished(job, *future.result())
+        except BaseException:
+            for worker in multiprocessing.active_children():
+                worker.terminate()  # the checkpoint of its last epoch is on disk
+            raise
 
 
 def _bind(on_epoch: Callable[[Job, dict[str, Any]], None], job: Job) -> OnEpoch:
     return lambda record: on_epoch(job, record)
 
 
-def _one_thread() -> None:
+def _prepare_worker(parent: int) -> None:
     torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent ends the others
+    end_with_parent(parent)
 
 
 def _run_plain(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gsina.experiments.paper import Published, published
+from gsina.experiments.published import default_recipe
 from gsina.experiments.recipe import Recipe
-from gsina.experiments.recipes import default_recipe
 from gsina.experiments.results import Job
 from gsina.names import check_name
 
@@ -67,16 +67,12 @@ class Table:
                 f"{', '.join(known)}."
             )
         if seeds is not None:
-            cells = [_replace_seeds(cell, tuple(seeds)) for cell in cells]
-        return Table(self.name, self.title, tuple(cells), self.metric, self.percent, self.notes)
+            cells = [replace(cell, seeds=tuple(seeds)) for cell in cells]
+        return replace(self, cells=tuple(cells))
 
 
 def _matches(cell: Cell, word: str) -> bool:
     return word.lower() in f"{cell.row} {cell.column} {cell.recipe.method.name}".lower()
-
-
-def _replace_seeds(cell: Cell, seeds: tuple[int, ...]) -> Cell:
-    return Cell(cell.row, cell.column, cell.recipe, seeds, cell.paper)
 
 
 BIASES = (0.5, 0.7, 0.9)

@@ -12,7 +12,6 @@ from torch_geometric import explain
 from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
 from gsina.explain.frozen import FrozenModel, Progress
-from gsina.ops.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ class BatchedGNNExplainer(explain.GNNExplainer):  # type: ignore[misc]
         super().__init__(**settings)
         model.connect(self)
         self.losses = model.losses
-        self.edges = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
-        self.nodes = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+        self.edges = batch.edge_groups
+        self.nodes = batch.node_groups
 
     def _initialize_masks(self, x: Tensor, edge_index: Tensor) -> None:
         super()._initialize_masks(x, edge_index)

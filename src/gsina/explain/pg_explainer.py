@@ -14,7 +14,6 @@ from torch_geometric import explain
 from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
 from gsina.explain.frozen import FrozenModel, Progress, training_graphs
-from gsina.ops.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]
         return mask.detach().double().sigmoid()
 
     def _loss(self, y_hat: Tensor, y: Batch, edge_mask: Tensor) -> Tensor:
-        edges = Groups(y.edge_graph, y.num_graphs, y.num_edges)
+        edges = y.edge_groups
         mask = edge_mask.sigmoid()
         inside = 0.99 * mask + 0.005
         entropy = -inside * inside.log() - (1 - inside) * (1 - inside).log()

@@ -45,6 +45,10 @@ class Method(nn.Module):
             )
         return self._task
 
+    def __call__(self, batch: Any) -> Any:
+        """:meth:`forward` of a batch; a PyG ``Data`` or ``Batch`` is converted first."""
+        return super().__call__(batch if isinstance(batch, Batch) else Batch.from_pyg(batch))
+
     def forward(self, batch: Batch) -> Output:
         """Predict; noise and dropout only in training mode."""
         raise NotImplementedError

@@ -19,7 +19,7 @@ from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.readout import readout
 from gsina.nn.scorer import SCORERS, make_scorer
 from gsina.nn.subgraph import edge_subgraph
-from gsina.ops.groups import Groups
+from gsina.ops.edges import symmetrise
 from gsina.ops.hard_top_r import hard_top_r
 
 
@@ -161,10 +161,9 @@ class DIR(Method):
     def _split(self, batch: Batch) -> tuple[Batch, Tensor, Tensor]:
         """The batch as the predictor sees it, the edges' scores, and which of them are causal."""
         states = embed(self.extractor, batch)
-        graphs = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
+        graphs = batch.edge_groups
         scores: Tensor = self.scorer(states, batch.edge_index, graphs)
-        if batch.reverse is not None:
-            scores = (scores + scores.index_select(0, batch.reverse)) / 2
+        scores = symmetrise(scores, batch.reverse)
         causal = hard_top_r(scores, self.config.ratio, graphs, batch.reverse)
         if self.config.predict_from == "embedding":
             batch = replace(batch, x=states)
@@ -174,7 +173,7 @@ class DIR(Method):
         """Graph states ``[G, H]`` of the part that holds ``edges``."""
         part = edge_subgraph(batch, edges)
         h = self.predictor.embed(part, scores[edges].sigmoid())
-        graphs = Groups(part.node_graph, part.num_graphs, part.num_nodes)
+        graphs = part.node_groups
         assert self.predictor.readout is not None
         return readout(h, graphs, self.predictor.readout)
 

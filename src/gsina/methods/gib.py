@@ -18,7 +18,6 @@ from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.readout import readout
 from gsina.ops.connectivity import node_connectivity_loss
-from gsina.ops.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -154,14 +153,14 @@ class GIB(Method):
     def _squeeze(self, batch: Batch) -> Bottleneck:
         h = embed(self.network, batch)
         membership = self.assign(h).softmax(dim=1)[:, 0]
-        graphs = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+        graphs = batch.node_groups
         how: str = self.network.readout  # type: ignore[assignment]
         return Bottleneck(
             membership, readout(h, graphs, how, membership), readout(h, graphs, "mean")
         )
 
     def _losses(self, squeezed: Bottleneck, batch: Batch) -> dict[str, Tensor]:
-        edges = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
+        edges = batch.edge_groups
         apart = node_connectivity_loss(squeezed.membership, batch.edge_index, edges)
         bound = information_bound(self._fixed_estimator, squeezed.graph, squeezed.subgraph)
         return {

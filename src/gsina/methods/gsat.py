@@ -17,7 +17,7 @@ from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS, NodeScorer, make_scorer
-from gsina.ops.groups import Groups
+from gsina.ops.edges import symmetrise
 
 
 @dataclass(frozen=True)
@@ -136,18 +136,13 @@ class GSAT(Method):
         return Output(logits, attention), alpha
 
     def _of_edges(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
-        graphs = Groups(batch.edge_graph, batch.num_graphs, batch.num_edges)
-        scores: Tensor = self.scorer(h, batch.edge_index, graphs)
+        scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
         alpha = self._sample(scores)
-        edge = alpha
-        if batch.reverse is not None:
-            edge = (alpha + alpha.index_select(0, batch.reverse)) / 2
-        return alpha, Attention(edge, None, scores.detach())
+        return alpha, Attention(symmetrise(alpha, batch.reverse), None, scores.detach())
 
     def _of_nodes(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
-        graphs = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
-        alpha = self._sample(self.scorer(h, graphs))
-        source, target = alpha.index_select(0, batch.edge_index.view(-1)).view(2, -1)
+        alpha = self._sample(self.scorer(h, batch.node_groups))
+        source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
         return alpha, Attention(source * target, alpha)
 
     def _sample(self, scores: Tensor) -> Tensor:

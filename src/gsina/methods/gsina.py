@@ -13,6 +13,8 @@ from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
 from gsina.names import check_name
 from gsina.nn.attention import (
+    NODE_ATTENTIONS,
+    SCOPES,
     Attention,
     GraphSinkhornAttention,
     NodeAttention,
@@ -20,9 +22,9 @@ from gsina.nn.attention import (
     check_numbers,
 )
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
+from gsina.nn.scorer import SCORERS
 from gsina.ops.connectivity import edge_connectivity_loss
-from gsina.ops.groups import Groups
-from gsina.ops.soft_top_r import Solver
+from gsina.ops.soft_top_r import SOLVERS, Solver
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class GSINAConfig:
         temperature: Softness tau of the attention.
         noise: Factor sigma of the Gumbel noise in training.
         scope: ``graph`` (micro) or ``batch`` (macro).
-        scorer: ``normed`` or ``plain``.
+        scorer: ``normed``, ``plain``, or a module from ``[E, 2H]`` to one score an edge.
         node: Node attention: ``max``, ``mean`` or ``none``.
         predict_from: What the predictor sees: the ``raw`` features, or the extractor's
             ``embedding`` of them (then the subgraph is no bottleneck: an embedding has seen the
@@ -49,7 +51,7 @@ class GSINAConfig:
     temperature: float = 1.0
     noise: float = 1.0
     scope: Scope = "graph"
-    scorer: str = "normed"
+    scorer: str | nn.Module = "normed"
     node: NodeAttention = "max"
     predict_from: Literal["raw", "embedding"] = "raw"
     solver: Solver = "exact"
@@ -59,6 +61,11 @@ class GSINAConfig:
     def __post_init__(self) -> None:
         check_numbers(self.ratio, self.temperature, self.noise, self.iterations)
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
+        if isinstance(self.scorer, str):
+            check_name(self.scorer, SCORERS, "scorer")
+        check_name(self.scope, SCOPES, "scope")
+        check_name(self.node, NODE_ATTENTIONS, "node attention")
+        check_name(self.solver, SOLVERS, "solver")
         if not self.connectivity >= 0:
             raise ValueError(f"connectivity must be 0 or more, got {self.connectivity}.")
 
@@ -150,7 +157,7 @@ class GSINA(Method):
         logits, attention = self.forward(batch)
         terms = {"prediction": task_loss(logits, batch, self.task)}
         if self.config.connectivity > 0 and attention is not None:
-            nodes = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+            nodes = batch.node_groups
             apart = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
             terms["connectivity"] = self.config.connectivity * apart.mean()
         return terms
@@ -161,8 +168,7 @@ class GSINA(Method):
             states,
             batch.edge_index,
             batch.node_graph,
-            num_graphs=batch.num_graphs,
-            edge_graph=batch.edge_graph,
+            edge_groups=batch.edge_groups,
             reverse=batch.reverse,
         )
         return states, attention

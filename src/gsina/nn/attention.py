@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gsina.names import check_name
 from gsina.nn.scorer import make_scorer
-from gsina.ops.edges import reverse_edges
+from gsina.ops.edges import reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights
 
@@ -25,8 +25,9 @@ class Attention(NamedTuple):
     Attributes:
         edge: Weight of every edge ``[E]`` in [0, 1].
         node: Weight of every node ``[N]`` in [0, 1], or ``None`` for no node attention.
-        scores: The scores behind the edge weights ``[E]``, without noise; ``None`` if there are
-            none. With them the weights can be solved again for another ratio or temperature.
+        scores: The scores behind the edge weights ``[E]``, without noise and without gradient;
+            ``None`` if there are none. From those of GSINA the weights can be solved again for
+            another ratio or temperature.
     """
 
     edge: Tensor
@@ -76,6 +77,7 @@ class GraphSinkhornAttention(nn.Module):
     ) -> None:
         super().__init__()
         check_numbers(ratio, temperature, noise, iterations)
+        self.in_channels = in_channels
         self.scorer = make_scorer(scorer, in_channels)
         self.ratio = ratio
         self.temperature = temperature
@@ -93,7 +95,7 @@ class GraphSinkhornAttention(nn.Module):
         batch: Tensor | None = None,
         *,
         num_graphs: int | None = None,
-        edge_graph: Tensor | None = None,
+        edge_groups: Groups | None = None,
         reverse: Tensor | Literal["find"] | None = "find",
     ) -> Attention:
         """Weigh the edges and nodes of a batch of graphs.
@@ -102,23 +104,27 @@ class GraphSinkhornAttention(nn.Module):
             h: Node embeddings ``[N, H]``.
             edge_index: Edges ``[2, E]``.
             batch: Graph of every node ``[N]``; ``None`` for one graph.
-            num_graphs: Number of graphs; found from ``batch`` if not given.
-            edge_graph: Graph of every edge ``[E]``; found from ``batch`` if not given.
+            num_graphs: Number of graphs; by default ``batch.max() + 1``.
+            edge_groups: The edges of each graph, if they are known; by default from ``batch``.
             reverse: Opposite of every edge ``[E]`` as from :func:`~gsina.ops.reverse_edges`, or
                 ``None`` if edges have no opposites. By default it is found, which costs a sort;
                 compute it once for a graph that comes again.
         """
+        if h.dim() != 2 or h.size(1) != self.in_channels:
+            raise ValueError(
+                f"this attention was made for node embeddings of width {self.in_channels}, got "
+                f"shape {list(h.shape)}."
+            )
         if isinstance(reverse, str):
             reverse = reverse_edges(edge_index, h.size(0))
-        graphs = _edge_groups(edge_index, batch, num_graphs, edge_graph)
+        graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
         groups = graphs if self.scope == "graph" else Groups.whole(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
-        if reverse is not None:
-            scores = (scores + scores.index_select(0, reverse)) / 2
+        scores = symmetrise(scores, reverse)
         scores = standardise(scores, groups, self.eps)
         edge = self._weights(self._disturb(scores, reverse), groups)
         node = node_attention(edge, edge_index, h.size(0), self.ratio, self.node)
-        return Attention(edge, node, scores)
+        return Attention(edge, node, scores.detach())
 
     def _disturb(self, scores: Tensor, reverse: Tensor | None) -> Tensor:
         if not self.training or self.noise == 0:
@@ -130,7 +136,7 @@ class GraphSinkhornAttention(nn.Module):
         return scores + self.noise * gumbel
 
     def _weights(self, scores: Tensor, groups: Groups) -> Tensor:
-        ratio = scores.new_full((groups.num,), self.ratio)
+        ratio = scores.new_full((groups.num,), self.ratio, dtype=torch.float64)
         scaled = scores / self.temperature
         if self.solver == "exact":
             return exact_weights(2 * scaled, ratio, groups)
@@ -185,14 +191,10 @@ def node_attention(
     return start.scatter_reduce(0, ends, weights, reduce, include_self=False)
 
 
-def _edge_groups(
-    edge_index: Tensor, batch: Tensor | None, num_graphs: int | None, edge_graph: Tensor | None
-) -> Groups:
-    if batch is None and edge_graph is None:
-        return Groups.whole(edge_index.size(1))
+def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
+    num_edges = edge_index.size(1)
+    if batch is None:
+        return Groups.whole(num_edges)
     if num_graphs is None:
-        of_nodes = batch if batch is not None else edge_graph
-        num_graphs = int(of_nodes.max()) + 1 if of_nodes is not None and of_nodes.numel() else 0
-    if edge_graph is None and batch is not None:
-        edge_graph = batch.index_select(0, edge_index[0])
-    return Groups(edge_graph, num_graphs, edge_index.size(1))
+        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
+    return Groups(batch.index_select(0, edge_index[0]), num_graphs, num_edges)

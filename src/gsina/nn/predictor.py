@@ -15,7 +15,6 @@ from gsina.nn.backbones import BACKBONES
 from gsina.nn.network import run_network
 from gsina.nn.readout import READOUTS, readout
 from gsina.nn.weighting import weighted_messages
-from gsina.ops.groups import Groups
 
 
 class Predictor(nn.Module):
@@ -50,7 +49,7 @@ class Predictor(nn.Module):
     def classify(self, h: Tensor, batch: Batch, node_weight: Tensor | None = None) -> Tensor:
         """Logits from node states that :meth:`embed` returned."""
         if self.readout is not None:
-            graphs = Groups(batch.node_graph, batch.num_graphs, batch.num_nodes)
+            graphs = batch.node_groups
             h = readout(h, graphs, self.readout, node_weight)
         return h if self.head is None else self.head(h)
 

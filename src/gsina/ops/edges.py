@@ -6,6 +6,16 @@ import torch
 from torch import Tensor
 
 
+def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
+    """Give the two directions of every edge the mean of their values ``[E]``.
+
+    Args:
+        values: One value an edge.
+        reverse: From :func:`reverse_edges`; ``None`` leaves all as it is.
+    """
+    return values if reverse is None else (values + values.index_select(0, reverse)) / 2
+
+
 def reverse_edges(edge_index: Tensor, num_nodes: int) -> Tensor | None:
     """Find the opposite edge of every edge.
 

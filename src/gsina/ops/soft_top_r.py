@@ -137,60 +137,68 @@ def exact_weights(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
         ratio: Shares ``[G]`` in (0, 1].
         groups: Group of every element.
     """
-    weights: Tensor = _ExactWeights.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
-    return weights
+    weights, _ = _ExactWeights.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
+    return weights  # type: ignore[no-any-return]
 
 
 class _ExactWeights(torch.autograd.Function):
     """Weights with the gradient of the implicit function theorem.
 
     With v = w (1 - w) and brackets for sums over a group,
-    ``dw = v (dx - <v, dx> / <v>) + dr N v / <v>``. The backward pass is written in terms of the
-    output, so that it can be differentiated again.
+    ``dw = v (dx - <v, dx> / <v>) + dr N v / <v>``. Both w and its complement 1 - w are outputs: the
+    difference would lose all digits where w is nearly 1. The backward pass is written in terms of
+    the outputs, so that it can be differentiated again.
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
+    def forward(ctx: Any, logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
         if torch.compiler.is_compiling():
-            weights: Tensor = _solve_op(logits, ratio, groups.index, groups.num)
+            weights, complement = _solve_op(logits, ratio, groups.index, groups.num)
         else:
-            weights = _solve(logits, ratio, groups)
+            weights, complement = _solve(logits, ratio, groups)
         ctx.groups = groups
-        ctx.save_for_backward(weights)
-        return weights
+        ctx.save_for_backward(weights, complement)
+        return weights, complement
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        (weights,) = ctx.saved_tensors
+    def backward(
+        ctx: Any, grad: Tensor, grad_complement: Tensor
+    ) -> tuple[Tensor, Tensor | None, None]:
+        weights, complement = ctx.saved_tensors
+        grad = grad - grad_complement
         groups: Groups = ctx.groups
         if not torch.compiler.is_compiling():
             runs, order = groups.in_runs
             groups = runs if order is None else groups  # quicker sums
-        v = weights * (1 - weights)
+        v = weights * complement
         total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
         pull = groups.sum(v * grad) / total
         grad_ratio = groups.counts(pull) * pull if ctx.needs_input_grad[1] else None
         return v * (grad - groups.spread(pull)), grad_ratio, None
 
 
-def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
-    found = solve_dual(logits.double(), ratio.double(), groups, _tolerance(logits.dtype))
-    return found.logits.sigmoid_().to(logits.dtype)
+def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
+    """The weights and their complements."""
+    found = solve_dual(logits.double(), ratio.double(), groups, _tolerance(logits.dtype)).logits
+    complement = torch.sigmoid(-found)
+    return found.sigmoid_().to(logits.dtype), complement.to(logits.dtype)
 
 
 # A loop that ends when the numbers say so cannot be traced, so torch.compile sees one operator.
 @torch.library.custom_op(
     "gsina::solve_soft_top_r",
     mutates_args=(),
-    schema="(Tensor logits, Tensor ratio, Tensor? index, SymInt num) -> Tensor",
+    schema="(Tensor logits, Tensor ratio, Tensor? index, SymInt num) -> (Tensor, Tensor)",
 )
-def _solve_op(logits: Tensor, ratio: Tensor, index: Tensor | None, num: int) -> Tensor:
+def _solve_op(
+    logits: Tensor, ratio: Tensor, index: Tensor | None, num: int
+) -> tuple[Tensor, Tensor]:
     return _solve(logits, ratio, Groups(index, num, logits.numel()))
 
 
 @_solve_op.register_fake
-def _(logits: Tensor, ratio: Tensor, index: Tensor | None, num: int) -> Tensor:
-    return torch.empty_like(logits)
+def _(logits: Tensor, ratio: Tensor, index: Tensor | None, num: int) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(logits), torch.empty_like(logits)
 
 
 def sinkhorn_weights(

@@ -1,5 +1,6 @@
 """The loop, selection rules, checkpoints and seeds."""
 
+from gsina.training.checkpoint import UnusableCheckpoint
 from gsina.training.evaluate import Predictions, evaluate, predict, score
 from gsina.training.loop import Diverged, Interrupted, Progress, Settings, fit
 from gsina.training.seeds import seed_everything
@@ -13,6 +14,7 @@ __all__ = [
     "Progress",
     "Selection",
     "Settings",
+    "UnusableCheckpoint",
     "evaluate",
     "fit",
     "make_selection",

@@ -16,6 +16,10 @@ from gsina.data.files import load_tensors, save_tensors
 FORMAT = 1
 
 
+class UnusableCheckpoint(ValueError):
+    """A checkpoint that this run cannot go on from."""
+
+
 @dataclass
 class Checkpoint:
     """State between two epochs.
@@ -61,15 +65,21 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
     """Read a checkpoint of the run with this fingerprint.
 
     Raises:
-        ValueError: If the file is broken, of a newer format, or of a run with other settings.
+        UnusableCheckpoint: If the file is broken, of a newer format, or of a run with other
+            settings.
     """
-    tensors, meta = load_tensors(path)
+    try:
+        tensors, meta = load_tensors(path)
+    except ValueError as error:
+        raise UnusableCheckpoint(str(error)) from error
     if not {"format", "fingerprint", "progress", "optimiser"} <= meta.keys():
-        raise ValueError(f"{path} is not a checkpoint of a training run; choose another --out.")
+        raise UnusableCheckpoint(
+            f"{path} is not a checkpoint of a training run; choose another --out."
+        )
     if meta["format"] > FORMAT:
-        raise ValueError(f"{path} was written by a newer gsina; update gsina to resume it.")
+        raise UnusableCheckpoint(f"{path} was written by a newer gsina; update gsina to resume it.")
     if meta["fingerprint"] != fingerprint:
-        raise ValueError(
+        raise UnusableCheckpoint(
             f"{path} belongs to a run with other settings; resume with the settings it was "
             "started with, or choose another --out."
         )

@@ -67,6 +67,7 @@ class Progress:
     best: list[float] | None = None
     waited: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    sessions: list[dict[str, Any]] = field(default_factory=list)
 
 
 #: Called after every batch with (batches done, batches of the epoch).
@@ -84,6 +85,7 @@ def fit(
     seed: int = 0,
     out: Path | None = None,
     resume: bool = False,
+    session: dict[str, Any] | None = None,
     on_batch: OnBatch | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Progress:
@@ -100,6 +102,8 @@ def fit(
         seed: Seeds the shuffling; dropout and noise go on from torch's generator.
         out: Folder for ``checkpoint.safetensors`` and ``log.jsonl``; ``None`` keeps nothing.
         resume: Go on from the checkpoint in ``out`` if there is one; ``epochs`` may have grown.
+        session: What trains now (versions, commit, threads); the checkpoint keeps a list of those
+            that trained an epoch.
         on_batch: Called after every batch.
         on_epoch: Called after every epoch.
 
@@ -131,6 +135,8 @@ def fit(
             _lower_learning_rate(optimiser, settings, progress)
             progress.history.append(record)
             progress.epoch += 1
+            if session is not None and session not in progress.sessions:
+                progress.sessions.append(session)
             if path is not None:
                 state = Checkpoint(
                     copy_weights(method),
@@ -197,7 +203,7 @@ def _epoch(
         if on_batch is not None:
             on_batch(step + 1, steps)
     trained = time.perf_counter()
-    predictions = predict(method, dataset.val)
+    predictions = predict(method, dataset.val, settings.batch_size)
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
             f"training diverged in epoch {epoch}: not all validation outputs are finite; "

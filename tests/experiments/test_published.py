@@ -5,8 +5,8 @@ from importlib.resources import files
 import pytest
 
 from gsina.data.catalog import DATASETS
+from gsina.experiments.published import default_recipe
 from gsina.experiments.recipe import Recipe
-from gsina.experiments.recipes import default_recipe
 from gsina.methods import METHODS
 from gsina.nn.backbones import BACKBONES
 
@@ -91,5 +91,6 @@ def test_every_file_is_found_and_valid():
         for backbone in BACKBONES:
             for dataset in DATASETS:
                 default_recipe(dataset, backbone, method)
-                found |= {f"{dataset}-{backbone}-{method}.toml"} & names
+                family = dataset.partition("-")[0]
+                found |= {f"{name}-{backbone}-{method}.toml" for name in (dataset, family)} & names
     assert found == names  # none that no name leads to

@@ -15,7 +15,7 @@ from typing import Any
 
 from gsina.data.catalog import DATASETS
 from gsina.experiments.recipe import OptimiserPart, Recipe, SelectionPart
-from gsina.methods import METHODS
+from gsina.methods import METHODS, make_config
 from gsina.names import check_name
 from gsina.nn.backbones import BACKBONES
 
@@ -59,7 +59,12 @@ def default_recipe(
     for name, value in settings.items():
         part = changes.setdefault(parts[check_name(name, parts, "setting")], {})
         part[name] = value
-    return Recipe.parse(_merge(values, changes))
+    values = _merge(values, changes)
+    if method == "gsat":
+        # GSAT may select an epoch only once its prior has come to rest.
+        config = make_config(method, values["method"]["options"])
+        values.setdefault("selection", {}).setdefault("first_epoch", config.first_eligible_epoch)
+    return Recipe.parse(values)
 
 
 def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:

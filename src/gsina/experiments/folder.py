@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gsina.data.files import load_tensors, save_json
 from gsina.experiments.recipe import Recipe
+from gsina.experiments.results import Job
 
 RUN, RESULT, CHECKPOINT = "run.json", "result.json", "checkpoint.safetensors"
 #: Everything that a run writes.
@@ -34,9 +35,8 @@ class Saved(NamedTuple):
 
 
 def default_folder(recipe: Recipe, seed: int) -> Path:
-    """Where a run goes when nothing is said."""
-    names = (recipe.data.name, recipe.method.name, recipe.backbone.name)
-    return Path("runs") / f"{'-'.join(names)}-seed{seed}"
+    """Where a run goes when nothing is said; another recipe goes elsewhere."""
+    return Path("runs") / Job(recipe, seed).name
 
 
 def saved(out: Path) -> Saved:
@@ -99,9 +99,9 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
 
 def _without_epochs(recipe: Recipe) -> dict[str, Any]:
     """What must not change in a resumed run: all but the largest number of epochs."""
-    values = recipe.model_dump()
-    del values["optimiser"]["epochs"]
-    return values
+    values = recipe.essential()
+    values.get("optimiser", {}).pop("epochs", None)
+    return {part: content for part, content in values.items() if content}
 
 
 def _difference(old: Recipe, old_seed: int, new: Recipe, new_seed: int) -> str:

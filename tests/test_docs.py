@@ -1,0 +1,27 @@
+"""Links of the documentation lead somewhere, and its numbers come from files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gsina.experiments.report import results_page
+from gsina.experiments.results import Results
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_resolve(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if not link.startswith(("http://", "https://", "mailto:")):
+            assert (page.parent / link).exists(), link
+
+
+def test_the_results_page_is_what_the_result_files_say() -> None:
+    findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert page == results_page(Results(ROOT / "results" / "runs"), findings)
