@@ -20,6 +20,7 @@ from gsina.experiments.report import markdown, results_page, summarise, write_re
 from gsina.experiments.results import Job, Results, identity
 from gsina.experiments.runner import pending, run_job, run_jobs
 from gsina.experiments.tables import TABLES, Cell, Table, make_table
+from gsina.explain.posthoc import EXPLAINERS
 
 
 def tiny(method: str = "erm", **settings: object) -> Recipe:
@@ -160,7 +161,10 @@ def test_report_shows_ours_beside_the_papers_and_what_is_missing(tmp_path, table
         results.save(job, fake(job, accuracy))
     text = markdown(table, results)
     assert "| GIN | tiny | 55.00 ± 5.00 | 40.00 ± 1.00 | 0, 1 | 50.0, 60.0 |" in text
-    assert "Not run yet: GIN + GSINA on tiny." in text
+    assert "Cells not run yet: 1 of 2; `gsina bench tiny --dry-run` names them." in text
+    results.path(Job(table.cells[0].recipe, 1)).unlink()
+    assert "Seeds not run yet: GIN on tiny seeds 1." in markdown(table, results)
+    results.save(Job(table.cells[0].recipe, 1), fake(Job(table.cells[0].recipe, 1), 0.6))
     summary = summarise(table, results)[0]
     assert (summary.mean, summary.std) == (pytest.approx(55), pytest.approx(5))
 
@@ -242,3 +246,27 @@ def test_a_stale_checkpoint_is_left_behind(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     (folder / "checkpoint.safetensors").write_bytes(b"not a checkpoint")
     assert run_job(job, Results(tmp_path)).error is None
+
+
+def test_a_job_with_an_explainer_explains_the_plain_network(tmp_path, monkeypatch):
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
+    results = Results(tmp_path / "results")
+    jobs = [Job(tiny(), 0, "gnnexplainer"), Job(tiny(), 0, "graphmask")]
+    assert [one.error for one in run_jobs(jobs, results)] == [None, None]
+    for job in jobs:
+        found = results.load(job)
+        assert found is not None
+        assert found["explainer"] == job.explainer
+        assert 0 <= found["metrics"]["test"]["explanation_auc"] <= 1
+    assert len(list((tmp_path / "cache" / "models").iterdir())) == 1  # trained once
+
+
+@pytest.mark.parametrize("name", ["interpret-auc", "interpret-p5"])
+def test_tables_of_explanations_know_their_explainers_and_the_papers_numbers(name):
+    cells = make_table(name).cells
+    explained = [cell for cell in cells if cell.explainer is not None]
+    assert explained
+    assert {cell.explainer for cell in explained} <= set(EXPLAINERS)
+    assert all(cell.recipe.method.name == "erm" for cell in explained)
+    assert all(cell.paper is not None for cell in cells if "GSINA" in cell.row)
+    assert all(cell.paper is not None for cell in explained)

@@ -109,14 +109,19 @@ def _pair(mean: float, std: float | None, digits: int) -> str:
 def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
     results = [result for summary in summaries for result in summary.results]
     lines = list(table.notes)
-    missing = [
-        f"{one.cell.row} on {one.cell.column}"
-        + (f" (seeds {', '.join(map(str, one.missing))})" if one.values else "")
-        for one in summaries
-        if one.missing
-    ]
-    if missing:
-        lines.append(f"Not run yet: {'; '.join(missing)}.")
+    begun = [one for one in summaries if one.values and one.missing]
+    if begun:
+        seeds = "; ".join(
+            f"{one.cell.row} on {one.cell.column} seeds {', '.join(map(str, one.missing))}"
+            for one in begun
+        )
+        lines.append(f"Seeds not run yet: {seeds}.")
+    untouched = sum(not one.values for one in summaries)
+    if untouched:
+        lines.append(
+            f"Cells not run yet: {untouched} of {len(summaries)}; "
+            f"`gsina bench {table.name} --dry-run` names them."
+        )
     if results:
         commits = sorted({short_commit(result["commit"]) for result in results})
         machines = sorted(
@@ -132,12 +137,15 @@ def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
 
 
 def results_page(results: Results, findings: str = "") -> str:
-    """The whole page: every table with at least one finished run, and the findings."""
+    """The whole page: every table of which two cells or more have runs, and the findings.
+
+    One cell says nothing by itself; it may be there only because another table shares it.
+    """
     parts = [HEADER]
     not_run = []
     for name in TABLES:
         table = make_table(name)
-        if any(summary.values for summary in summarise(table, results)):
+        if sum(bool(summary.values) for summary in summarise(table, results)) >= 2:
             parts.append(markdown(table, results))
         else:
             not_run.append(f"`{name}`")

@@ -19,17 +19,19 @@ DEFAULT_FOLDER = Path("results/runs")
 
 @dataclass(frozen=True)
 class Job:
-    """A recipe and a seed: one run."""
+    """A recipe and a seed: one run; with an explainer, one that explains its model afterwards."""
 
     recipe: Recipe
     seed: int
+    explainer: str | None = None
 
     @property
     def name(self) -> str:
         """A file name that says what was run, with a hash of all settings."""
         recipe = self.recipe
         parts = [recipe.data.name, recipe.backbone.name, recipe.method.name, identity(recipe)]
-        return "-".join([*parts, f"seed{self.seed}"])
+        explained = [self.explainer] if self.explainer else []
+        return "-".join([*parts, f"seed{self.seed}", *explained])
 
 
 def identity(recipe: Recipe) -> str:

@@ -9,7 +9,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ import torch
 
 from gsina.data.files import cache_dir
 from gsina.data.parallel import end_with_parent
+from gsina.experiments.posthoc import run_posthoc
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job, Results
-from gsina.experiments.run import Run, run
+from gsina.experiments.run import run
 from gsina.training import UnusableCheckpoint
 from gsina.training.loop import OnEpoch
 
@@ -50,23 +51,35 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
             return Finished(job, done)
         if not mine:
             return Finished(job, None, "another process is running it")
-        folder = cache_dir() / "runs" / job.name
         try:
-            finished = _run_or_restart(job, folder, on_epoch)
+            result = _explain(job, on_epoch) if job.explainer else _train(job, on_epoch)
         except (ValueError, RuntimeError, OSError) as error:
             return Finished(job, None, str(error))
-        results.save(job, finished.result)
-        shutil.rmtree(folder, ignore_errors=True)
-        return Finished(job, finished.result)
+        results.save(job, result)
+        if not job.explainer:
+            shutil.rmtree(_folder(job), ignore_errors=True)
+        return Finished(job, result)
 
 
-def _run_or_restart(job: Job, folder: Path, on_epoch: OnEpoch | None) -> Run:
-    """Go on from the checkpoint in the folder; start anew if it is of no use."""
+def _folder(job: Job) -> Path:
+    return cache_dir() / "runs" / job.name
+
+
+def _explain(job: Job, on_epoch: OnEpoch | None) -> dict[str, Any]:
+    """Explain the job's model; it stays in the cache folder for other explainers."""
+    assert job.explainer is not None
+    folder = cache_dir() / "models" / replace(job, explainer=None).name
+    return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, on_epoch=on_epoch)
+
+
+def _train(job: Job, on_epoch: OnEpoch | None) -> dict[str, Any]:
+    """Go on from the job's checkpoint; start anew if it is of no use."""
+    folder = _folder(job)
     try:
-        return run(job.recipe, job.seed, out=folder, resume=True, on_epoch=on_epoch)
+        return run(job.recipe, job.seed, out=folder, resume=True, on_epoch=on_epoch).result
     except UnusableCheckpoint:
         shutil.rmtree(folder, ignore_errors=True)
-        return run(job.recipe, job.seed, out=folder, on_epoch=on_epoch)
+        return run(job.recipe, job.seed, out=folder, on_epoch=on_epoch).result
 
 
 def run_jobs(
@@ -100,7 +113,7 @@ def _run_parallel(jobs: Sequence[Job], results: Results, processes: int) -> Iter
 
         def submit(job: Job) -> Future[tuple[dict[str, Any] | None, str | None]]:
             values = job.recipe.model_dump()
-            return pool.submit(_run_plain, values, job.seed, str(results.folder))
+            return pool.submit(_run_plain, values, job.seed, job.explainer, str(results.folder))
 
         left = iter(jobs)
         running = {submit(job): job for job in itertools.islice(left, processes)}
@@ -127,8 +140,8 @@ def _prepare_worker(parent: int) -> None:
 
 
 def _run_plain(
-    recipe: dict[str, Any], seed: int, folder: str
+    recipe: dict[str, Any], seed: int, explainer: str | None, folder: str
 ) -> tuple[dict[str, Any] | None, str | None]:
     """:func:`run_job` with plain values in and out, for another process."""
-    finished = run_job(Job(Recipe.parse(recipe), seed), Results(Path(folder)))
+    finished = run_job(Job(Recipe.parse(recipe), seed, explainer), Results(Path(folder)))
     return finished.result, finished.error
