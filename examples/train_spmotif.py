@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import torch
+
 from gsina.experiments.published import default_recipe
 from gsina.experiments.run import run
 from gsina.explain.pictures import draw_subgraphs
@@ -34,4 +36,5 @@ def main(out: Path = Path("runs/example"), per_class: int = 300, epochs: int = 5
 
 
 if __name__ == "__main__":
+    torch.set_num_threads(1)  # batches of small graphs gain nothing from more
     main()

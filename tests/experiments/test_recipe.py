@@ -47,8 +47,8 @@ def test_a_whole_number_may_stand_for_a_real_one() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, r"recipe field data: Field required\.$"),
-        ({"data": {"name": "spmotif"}}, r"recipe field method: Field required\.$"),
+        ({}, r"recipe field data: is missing\.$"),
+        ({"data": {"name": "spmotif"}}, r"recipe field method: is missing\.$"),
         (
             changed(data={"name": "spmotiv"}),
             "recipe field data: unknown dataset 'spmotiv'; did you mean 'spmotif'",
@@ -148,7 +148,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is not valid TOML"):
         Recipe.read(path)
     path.write_text('[data]\nname = "spmotif"\n')
-    with pytest.raises(ValueError, match=r"recipe\.toml: recipe field method: Field required"):
+    with pytest.raises(ValueError, match=r"recipe\.toml: recipe field method: is missing"):
         Recipe.read(path)
     with pytest.raises(FileNotFoundError, match="there is no recipe file"):
         Recipe.read(tmp_path / "missing.toml")

@@ -175,3 +175,15 @@ def test_regression_of_several_outputs() -> None:
     model = GSINA(NETWORKS["GCN"](), Predictor(NETWORKS["GCN"](), nn.Linear(WIDE, 2), "sum"), task)
     batch = tiny.whole(tiny.ragged())
     assert model(batch).logits.shape == (batch.num_graphs, 2)
+
+
+def test_a_misspelt_setting_suggests_the_right_one() -> None:
+    network = tiny_network()
+    with pytest.raises(ValueError, match="did you mean 'ratio'"):
+        GSINA(network, network, rato=0.3)
+
+
+def tiny_network():
+    from torch_geometric.nn.models import GIN
+
+    return GIN(4, 8, 2)

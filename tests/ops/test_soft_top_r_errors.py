@@ -115,3 +115,14 @@ def test_errors_reach_code_that_records_gradients() -> None:
     scores = torch.tensor([0.0, math.nan], requires_grad=True)
     with pytest.raises(ValueError, match="got nan at position 1"):
         soft_top_r(2 * scores, 0.5)
+
+
+def test_ids_instead_of_group_numbers_are_refused_before_they_fill_the_memory():
+    with pytest.raises(ValueError, match=r"index goes up to 1000000001 for 2 scores"):
+        soft_top_r(torch.zeros(2), 0.5, torch.tensor([10**9, 10**9 + 1]))
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], "ab"])
+def test_other_things_than_tensors_are_named(scores):
+    with pytest.raises(ValueError, match="scores must be a torch tensor, got a"):
+        soft_top_r(scores, 0.5)

@@ -201,7 +201,7 @@ def spoil(graphs: PackedGraphs, field: str, value: float) -> PackedGraphs:
 )
 def test_features_that_are_no_numbers_are_named(field: str, value: float, named: str) -> None:
     data = tiny.dataset(4, train=spoil(tiny.motifs(4), field, value))
-    with pytest.raises(Diverged, match=rf"epoch 0, step \d: .*the {named} hold NaN or infinite"):
+    with pytest.raises(Diverged, match=rf"epoch 1, step \d: .*the {named} hold NaN or infinite"):
         fit(fresh(), data, settings(), LATEST)
     data = tiny.dataset(4, val=spoil(tiny.motifs(4), field, value))
     with pytest.raises(Diverged, match=f"validation outputs are finite; the {named} hold NaN"):
@@ -238,7 +238,7 @@ def stop_in(epoch: int) -> Callable[[int, int], None]:
 
 @pytest.mark.parametrize(
     ("epoch", "message"),
-    [(0, "in the first epoch; nothing to resume"), (2, "in epoch 2; 2 whole epochs are saved in")],
+    [(0, "in the first epoch; nothing to resume"), (2, "in epoch 3; 2 whole epochs are saved in")],
 )
 def test_ctrl_c_says_what_is_safe(epoch: int, message: str, tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match=message):

@@ -47,6 +47,8 @@ def demo(
     """
     use_threads(threads)
     started = time.perf_counter()
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, and {out} is a file.")
     try:
         runs = _train(seed, quick)
         _save(out, runs)
@@ -111,7 +113,7 @@ def _draw(path: Path, finished: Run) -> Path:
         path,
         columns=COLUMNS,
         class_names=CLASS_NAMES,
-        title=f"The {ratio:.0%} of every graph that GSINA keeps; the red motif decides the class",
+        title=f"What GSINA looks at: attention worth {ratio:.0%} of the edges of every graph",
         caption="New graphs, picked at random: bases as large as in training, but of any kind.",
     )
     return path
@@ -152,6 +154,10 @@ def _conclude(picture: Path, seed: int, quick: bool, seconds: float) -> None:
             f"This is one seed ({seed}) and a short training on a third of the graphs; seeds "
             "differ by ten points and more. The real table is in docs/results.md."
         )
+    show.say(
+        "Explanation ROC-AUC: how well attention tells the motif's edges from the rest (50 % is "
+        "chance); precision@5: the share of motif edges among the five with most attention."
+    )
     show.say(f"What GSINA looks at is drawn in {picture}. All this took {show.clock(seconds)}.")
     show.say("\nTry next:")
     for arguments, purpose in (

@@ -63,6 +63,8 @@ class Epochs:
         if self._bar is not None:
             self._show(self.done)
             self._bar.stop()
+        if kind is None and self.done < self.epochs:
+            show.say(f"{self.label} stopped after {self.done} epochs: no better one came any more")
 
     def on_batch(self, done: int, of: int) -> None:
         """A batch has passed."""

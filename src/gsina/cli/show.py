@@ -111,12 +111,13 @@ def number(value: float | None, name: str) -> str:
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
-def metrics_table(result: dict[str, Any], metric: str) -> Table:
+def metrics_table(result: dict[str, Any], metric: str, shifted: bool = True) -> Table:
     """The metrics of a result, one row a split.
 
     Args:
         result: The content of a result file.
         metric: The main metric of the task.
+        shifted: Whether the test split is out of distribution.
     """
     scores: dict[str, dict[str, float]] = result["metrics"]
     names = [metric, "explanation_auc", "precision_at_5"]
@@ -127,7 +128,7 @@ def metrics_table(result: dict[str, Any], metric: str) -> Table:
     for split in sorted(scores, key=lambda split: [*SPLITS, split].index(split)):
         row = scores[split]
         cells = [number(row.get(name), name) for name in names]
-        label = SPLITS.get(split, split)
+        label = "test" if split == "test" and not shifted else SPLITS.get(split, split)
         style = "bold" if split == "test" else ""
         table.add_row(label, *cells, number(row["loss"], "loss"), style=style)
     return table

@@ -154,7 +154,7 @@ def _plan(
 
 def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.data.catalog import load_dataset
-    from gsina.experiments.folder import Saved, claim, saved
+    from gsina.experiments.folder import Saved, claim, note_run, saved
     from gsina.experiments.run import run
 
     if resume and force:
@@ -163,6 +163,7 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     claim(out, recipe, seed, resume=resume, force=force)
     try:
         dataset = load_dataset(recipe.data.name, **recipe.data.options)
+        note_run(out, recipe, seed)
         _introduce(plan, dataset)
         before = saved(out) if resume else Saved([])
         if resume:
@@ -196,6 +197,13 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     _conclude(plan, finished.result, metric)
 
 
+def _shifted(plan: Plan) -> bool:
+    """Whether the test data differ from the training data in kind."""
+    from gsina.data.catalog import DATASETS
+
+    return not DATASETS[plan.recipe.data.name].shift.startswith("none")
+
+
 def _introduce(plan: Plan, dataset: Dataset) -> None:
     sizes = ", ".join(f"{len(part):,} {split}" for split, part in dataset.splits.items())
     show.say(f"{dataset.name}: {sizes} graphs")
@@ -205,7 +213,7 @@ def _introduce(plan: Plan, dataset: Dataset) -> None:
 
 def _conclude(plan: Plan, result: dict[str, Any], metric: str) -> None:
     epoch, rule = result["best_epoch"], result["selection"]
-    show.console.print(show.metrics_table(result, metric))
+    show.console.print(show.metrics_table(result, metric, _shifted(plan)))
     if epoch < 0:
         first = plan.recipe.selection.first_epoch
         show.say(
@@ -214,7 +222,7 @@ def _conclude(plan: Plan, result: dict[str, Any], metric: str) -> None:
         )
     else:
         show.say(
-            f"epoch {epoch} of {result['epochs']}, selected on validation data by the rule {rule}; "
-            f"{result['seconds_per_epoch']:.1f} s an epoch"
+            f"epoch {epoch + 1} of {result['epochs']}, selected on validation data by the rule "
+            f"{rule}; {result['seconds_per_epoch']:.1f} s an epoch"
         )
     show.say(f"weights, log and result are in {plan.out}")

@@ -70,13 +70,15 @@ def read_run(out: Path) -> tuple[Recipe, int]:
 
 
 def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) -> None:
-    """Make the folder ready for a run and note there what it is.
+    """Make sure that a run may go into the folder; :func:`note_run` then notes it there.
 
     Raises:
         ValueError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
             holds another run than the one to resume.
         OSError: The folder cannot be written to.
     """
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, and {out} is a file.")
     if force:
         for name in FILES:
             (out / name).unlink(missing_ok=True)
@@ -94,6 +96,10 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
                 f"{out} holds another run ({_difference(old, old_seed, recipe, seed)}); resume it "
                 "with the settings it was started with, or choose another --out."
             )
+
+
+def note_run(out: Path, recipe: Recipe, seed: int) -> None:
+    """Note in the folder which run it holds."""
     save_json(out / RUN, {"recipe": recipe.model_dump(), "seed": seed})
 
 

@@ -38,7 +38,9 @@ class DataPart(_Part):
     @model_validator(mode="after")
     def _known(self) -> DataPart:
         entry = DATASETS[check_name(self.name, DATASETS, "dataset")]
-        check_options(entry.load, self.options, f"dataset {self.name}")
+        check_options(
+            entry.load, self.options, f"dataset {self.name}", leave_out=("progress", "download")
+        )
         return self
 
 
@@ -113,9 +115,15 @@ class Recipe(_Part):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            first = error.errors()[0]
+            # A misspelt name also leaves the right one missing: the misspelling says more.
+            found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+            first = found[0]
             path = ".".join(str(part) for part in first["loc"]) or "recipe"
             message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+            if first["type"] == "missing":
+                message = "is missing"
+            if first["type"] == "model_type":
+                message = f"must be a table, such as [{path}] with a name in it"
             if first["type"] == "extra_forbidden":
                 message = _suggest(first["loc"])
             got = (
@@ -153,7 +161,7 @@ class Recipe(_Part):
         """Read a recipe from a TOML file."""
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             raise FileNotFoundError(f"there is no recipe file {path}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not valid TOML: {error}.") from error

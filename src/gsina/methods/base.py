@@ -47,7 +47,7 @@ class Method(nn.Module):
 
     def __call__(self, batch: Any) -> Any:
         """:meth:`forward` of a batch; a PyG ``Data`` or ``Batch`` is converted first."""
-        return super().__call__(batch if isinstance(batch, Batch) else Batch.from_pyg(batch))
+        return super().__call__(_as_batch(batch))
 
     def forward(self, batch: Batch) -> Output:
         """Predict; noise and dropout only in training mode."""
@@ -57,20 +57,24 @@ class Method(nn.Module):
         """Named terms whose sum is minimised.
 
         Args:
-            batch: Graphs with labels.
+            batch: Graphs with labels; ``Batch.from_pyg`` converts PyG's.
             epoch: The current epoch, counted from 0, for schedules.
         """
         return {"prediction": task_loss(self.forward(batch).logits, batch, self.task)}
 
     def step(
-        self, batch: Batch, optimiser: torch.optim.Optimizer, epoch: int = 0
+        self, batch: Any, optimiser: torch.optim.Optimizer, epoch: int = 0
     ) -> dict[str, Tensor]:
         """One optimisation step; returns the loss terms, detached."""
         optimiser.zero_grad(set_to_none=True)
-        terms = self.loss(batch, epoch)
+        terms = self.loss(_as_batch(batch), epoch)
         torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         return {name: term.detach() for name, term in terms.items()}
+
+
+def _as_batch(batch: Any) -> Batch:
+    return batch if isinstance(batch, Batch) else Batch.from_pyg(batch)
 
 
 def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean") -> Tensor:

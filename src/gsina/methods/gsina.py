@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from torch import Tensor, nn
@@ -112,6 +112,8 @@ class GSINA(Method):
         **overrides: Any,
     ) -> None:
         super().__init__(task)
+        for name in overrides:
+            check_name(name, [field.name for field in fields(GSINAConfig)], "setting of GSINA")
         config = replace(config or GSINAConfig(), **overrides)
         width = getattr(extractor, "out_channels", None) if channels is None else channels
         if not isinstance(width, int):

@@ -115,6 +115,8 @@ class GraphSinkhornAttention(nn.Module):
                 f"this attention was made for node embeddings of width {self.in_channels}, got "
                 f"shape {list(h.shape)}."
             )
+        if edge_groups is None:  # otherwise the graph comes from a checked batch
+            _check_graph(h, edge_index, batch)
         if isinstance(reverse, str):
             reverse = reverse_edges(edge_index, h.size(0))
         graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
@@ -189,6 +191,29 @@ def node_attention(
     start = edge.new_full((num_nodes,), isolated)
     ends, weights = edge_index.reshape(-1), edge.repeat(2)
     return start.scatter_reduce(0, ends, weights, reduce, include_self=False)
+
+
+def _check_graph(h: Tensor, edge_index: Tensor, batch: Tensor | None) -> None:
+    """Refuse what would end in an error of torch, or silently in nonsense."""
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
+        raise ValueError(
+            f"edge_index must be int64 of shape [2, E], got {edge_index.dtype} of shape "
+            f"{list(edge_index.shape)}."
+        )
+    if batch is not None and (batch.dtype != torch.long or batch.shape != h.shape[:1]):
+        raise ValueError(
+            f"batch must be int64 with one graph a node, shape [{h.size(0)}], got {batch.dtype} of "
+            f"shape {list(batch.shape)}."
+        )
+    if edge_index.numel() and bool(((edge_index < 0) | (edge_index >= h.size(0))).any()):
+        raise ValueError(
+            f"edge_index must lie in 0 .. {h.size(0) - 1}, got values from {int(edge_index.min())} "
+            f"to {int(edge_index.max())}."
+        )
+    if batch is not None and not torch.equal(*batch[edge_index]):
+        raise ValueError("an edge joins two graphs; both its ends must have the same batch number.")
+    if not bool(h.isfinite().all()):
+        raise ValueError("node embeddings must be finite, got NaN or infinite values.")
 
 
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:

@@ -9,6 +9,8 @@ from gsina.ops.groups import Groups
 
 #: Largest score in units of the temperature; beyond it the weights lose their exactness.
 LARGEST = 1e9
+#: Most groups a score, where their number is not given: more are surely ids of something.
+MOST_GROUPS = 10_000
 
 
 def check_input(
@@ -22,6 +24,9 @@ def check_input(
 
     All numbers are looked at in one question to the device, and again only to say what is wrong.
     """
+    for name, value in (("scores", scores), ("index", index)):
+        if value is not None and not isinstance(value, Tensor):
+            raise ValueError(f"{name} must be a torch tensor, got a {type(value).__name__}.")
     if scores.dim() != 1 or not scores.is_floating_point():
         raise ValueError(
             f"scores must be a floating-point tensor of shape [N], got {scores.dtype} of shape "
@@ -63,6 +68,12 @@ def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Gro
         )
     if num_groups is None:
         num_groups = int(index.max()) + 1 if index.numel() else 0
+        if num_groups > MOST_GROUPS * (index.numel() + 1):
+            raise ValueError(
+                f"index goes up to {num_groups - 1} for {index.numel()} scores, which looks like "
+                "ids; number the groups by torch.unique(ids, return_inverse=True)[1], or pass "
+                "num_groups."
+            )
     return Groups(index, max(num_groups, 0), scores.numel())
 
 

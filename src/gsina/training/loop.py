@@ -206,7 +206,7 @@ def _epoch(
     predictions = predict(method, dataset.val, settings.batch_size)
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
-            f"training diverged in epoch {epoch}: not all validation outputs are finite; "
+            f"training diverged in epoch {epoch + 1}: not all validation outputs are finite; "
             f"{_cause(dataset.val)}."
         )
     return {
@@ -223,8 +223,8 @@ def _check_finite(batch: Batch, totals: dict[str, Tensor], epoch: int, step: int
     for name, total in totals.items():
         if not math.isfinite(value := float(total)):
             raise Diverged(
-                f"training diverged in epoch {epoch}, step {step}: the {name} loss is {value}; "
-                f"{_cause(batch)}."
+                f"training diverged in epoch {epoch + 1}, step {step + 1}: the {name} loss is "
+                f"{value}; {_cause(batch)}."
             )
 
 
@@ -281,7 +281,7 @@ def _write_log(path: Path, history: list[dict[str, Any]]) -> None:
 
 def _interruption(path: Path | None, epoch: int) -> str:
     if path is None:
-        return f"interrupted in epoch {epoch}; nothing was saved because no folder was given."
+        return f"interrupted in epoch {epoch + 1}; nothing was saved because no folder was given."
     if epoch == 0:
         return "interrupted in the first epoch; nothing to resume yet."
-    return f"interrupted in epoch {epoch}; {epoch} whole epochs are saved in {path.parent}."
+    return f"interrupted in epoch {epoch + 1}; {epoch} whole epochs are saved in {path.parent}."
