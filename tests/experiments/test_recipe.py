@@ -41,7 +41,8 @@ def test_a_recipe_cannot_be_changed() -> None:
 
 
 def test_a_whole_number_may_stand_for_a_real_one() -> None:
-    Recipe.parse(changed(method={"name": "gsina", "options": {"ratio": 1}}))
+    recipe = Recipe.parse(changed(method={"name": "gsina", "options": {"ratio": 1}}))
+    assert recipe.method.options == {"ratio": 1}
 
 
 @pytest.mark.parametrize(
