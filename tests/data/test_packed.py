@@ -12,10 +12,10 @@ from torch import Tensor
 from torch_geometric.data import Batch as PygBatch
 from torch_geometric.data import Data
 
-from gsina.data.packed import PER_EDGE, PER_GRAPH, PER_NODE, PackedGraphs, offsets
+from gsina.data.packed import PackedGraphs, offsets
 from gsina.ops.edges import reverse_edges
 
-FIELDS = ("edge_index", *PER_NODE, *PER_EDGE, *PER_GRAPH)
+FIELDS = ("x", "edge_index", "edge_attr", "y", "edge_truth", "node_truth", "environment")
 
 
 def make_graph(nodes: int, pairs: list[tuple[int, int]], seed: int = 0) -> Data:
@@ -297,3 +297,23 @@ def test_graphs_that_cannot_be_packed(second: Any, message: str) -> None:
 def test_nothing_to_pack() -> None:
     with pytest.raises(ValueError, match="got no graphs"):
         PackedGraphs.from_pyg([])
+
+
+def test_node_level_labels_travel_through_batches_and_pyg() -> None:
+    graphs = PackedGraphs(
+        x=torch.rand(5, 2),
+        edge_index=torch.tensor([[0, 1, 0], [1, 0, 1]]),
+        node_ptr=torch.tensor([0, 2, 5]),
+        edge_ptr=torch.tensor([0, 2, 3]),
+        node_y=torch.tensor([0, 1, 2, 1, 0]),
+        mask=torch.tensor([True, False, True, True, False]),
+    )
+    batch = graphs.batch([1, 0])
+    assert batch.labels.tolist() == [2, 1, 0, 0, 1]
+    assert batch.mask is not None
+    assert batch.mask.tolist() == [True, True, False, True, False]
+    back = PackedGraphs.from_batch(batch)[[1, 0]]
+    again = PackedGraphs.from_pyg(graphs.to_pyg(), level="node")
+    for name, value in graphs.tensors().items():
+        torch.testing.assert_close(back.tensors()[name], value)
+        torch.testing.assert_close(again.tensors()[name], value)

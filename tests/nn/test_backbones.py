@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import tiny
+from gsina.data.task import Task
 from gsina.nn.backbones import BACKBONES, GIN
 from gsina.nn.encoders import CategoryEncoder, NumberEncoder, make_encoder
 from gsina.nn.norm import BatchNorm
@@ -23,7 +24,7 @@ def test_size_on_spurious_motif(backbone: str, parameters: int) -> None:
     """With the head, as counted in the benchmark's own code."""
     graphs = tiny.motifs(1)
     spec = NetworkSpec(backbone, graphs.num_features, graphs.num_edge_features)
-    assert size(spec.predictor(3)) == parameters
+    assert size(spec.predictor(Task("multiclass", 3))) == parameters
 
 
 @pytest.mark.parametrize("with_edges", [True, False])

@@ -12,6 +12,7 @@ from torch_geometric.nn import models
 
 import tiny
 from gsina.data.packed import PackedGraphs
+from gsina.data.task import Task
 from gsina.methods import ERM, GSINA
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
@@ -23,7 +24,7 @@ SMALL = {"hidden_channels": 16}
 def networks(backbone: str = "gin", readout: str | None = None) -> tuple[Any, Predictor]:
     """An extractor and a predictor that have seen some data, so that batch norm is not trivial."""
     spec = NetworkSpec(backbone, tiny.FEATURES, 1, SMALL)
-    extractor, predictor = spec.network(), spec.predictor(3)
+    extractor, predictor = spec.network(), spec.predictor(Task("multiclass", 3))
     predictor.readout = readout or predictor.readout
     batch = tiny.whole(tiny.motifs(3))
     for _ in range(3):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINEConv, global_add_pool
 
 import tiny
+from gsina.data.task import Task
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
@@ -81,7 +82,7 @@ def test_unknown_readout() -> None:
 def test_spec_makes_fresh_networks(backbone: str) -> None:
     batch = tiny.whole(tiny.ragged())
     spec = NetworkSpec(backbone, tiny.FEATURES, 1, {"hidden_channels": 8, "num_layers": 1})
-    first, second = spec.predictor(3), spec.predictor(3)
+    first, second = spec.predictor(Task("multiclass", 3)), spec.predictor(Task("multiclass", 3))
     assert first(batch).shape == (batch.num_graphs, 3)
     different = [
         not torch.equal(a, b)

@@ -14,7 +14,7 @@ from gsina.data.task import Task
 
 @dataclass(frozen=True)
 class Dataset:
-    """Named splits of one graph-level benchmark.
+    """Named splits of one benchmark; at node level every split holds whole graphs with masks.
 
     Attributes:
         name: Name, as in the registry.
@@ -39,7 +39,7 @@ class Dataset:
                 raise ValueError(
                     f"dataset {self.name} needs a split {needed}, got {sorted(self.splits)}."
                 )
-            labels = self.splits[needed].y
+            labels = self.splits[needed].labels(self.task.level)
             if labels is not None:
                 self.task.check(labels, f"the {needed} split of {self.name}")
 

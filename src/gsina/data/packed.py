@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from gsina.data.batch import Batch
+from gsina.data.task import Level
 from gsina.ops.edges import reverse_edges
 
-PER_NODE = ("x", "node_truth")
+PER_NODE = ("x", "node_y", "mask", "node_truth")
 PER_EDGE = ("edge_attr", "edge_truth")
 PER_GRAPH = ("y", "environment")
 
@@ -38,6 +39,8 @@ class PackedGraphs:
         edge_truth: Ground-truth explanation of edges ``[E]``, bool.
         node_truth: Ground-truth explanation of nodes ``[N]``, bool.
         environment: Environment of each graph ``[G]``.
+        node_y: Labels, one row a node; at node level, in place of ``y``.
+        mask: Nodes that count in loss and score ``[N]``, bool; ``None`` for all.
     """
 
     x: Tensor
@@ -49,6 +52,8 @@ class PackedGraphs:
     edge_truth: Tensor | None = None
     node_truth: Tensor | None = None
     environment: Tensor | None = None
+    node_y: Tensor | None = None
+    mask: Tensor | None = None
 
     def __post_init__(self) -> None:
         # Selecting rows of a strided tensor copies all of it first: a batch would cost the dataset.
@@ -111,6 +116,10 @@ class PackedGraphs:
         """Width of the edge features, 0 if there are none."""
         return 0 if self.edge_attr is None else self.edge_attr.size(1)
 
+    def labels(self, level: Level = "graph") -> Tensor | None:
+        """Labels of the graphs, or of the nodes."""
+        return self.node_y if level == "node" else self.y
+
     def batch(self, ids: Tensor | Sequence[int]) -> Batch:
         """Assemble the graphs ``ids`` (any order, repeats allowed; or a mask) into one batch."""
         ids = _as_ids(ids, len(self))
@@ -126,9 +135,8 @@ class PackedGraphs:
             edge_graph=edge_graph,
             num_graphs=ids.numel(),
             reverse=reverse,
-            **_select(self, PER_NODE, nodes),
+            **_of_batch(_select(self, PER_NODE, nodes) | _select(self, PER_GRAPH, ids)),
             **_select(self, PER_EDGE, edges),
-            **_select(self, PER_GRAPH, ids),
         )
 
     def batches(self, size: int, generator: torch.Generator | None = None) -> Iterator[Batch]:
@@ -183,29 +191,35 @@ class PackedGraphs:
 
     @classmethod
     def from_batch(cls, batch: Batch) -> PackedGraphs:
-        """The graphs of a batch as a dataset."""
+        """The graphs of a batch as a dataset; labels with one row a node become ``node_y``."""
         node_ptr = offsets(torch.bincount(batch.node_graph, minlength=batch.num_graphs))
         edge_ptr = offsets(torch.bincount(batch.edge_graph, minlength=batch.num_graphs))
         return cls(
             edge_index=batch.edge_index - node_ptr[batch.edge_graph],
             node_ptr=node_ptr,
             edge_ptr=edge_ptr,
-            **{name: getattr(batch, name) for name in PER_NODE + PER_EDGE + PER_GRAPH},
+            **_labels(batch),  # type: ignore[arg-type]
+            **{
+                name: getattr(batch, name)
+                for name in PER_NODE + PER_EDGE + PER_GRAPH
+                if name not in ("y", "node_y")
+            },
         )
 
     @classmethod
-    def from_pyg(cls, graphs: Iterable[Any]) -> PackedGraphs:
+    def from_pyg(cls, graphs: Iterable[Any], level: Level = "graph") -> PackedGraphs:
         """Pack any PyG dataset or iterable of ``Data`` objects.
 
         ``edge_truth``, ``node_truth`` and ``environment`` are taken over where the objects have
-        them. Graphs without ``x`` get one constant feature.
+        them. Graphs without ``x`` get one constant feature. At ``level="node"``, ``y`` has one row
+        a node, and ``mask`` is taken over.
         """
         graphs = list(graphs)
         if not graphs:
             raise ValueError("got no graphs to pack; expected at least one PyG Data object.")
         columns: dict[str, list[Tensor]] = {}
         for number, graph in enumerate(graphs):
-            found = _from_data(graph)
+            found = _from_data(graph, level)
             if columns and set(found) != set(columns):
                 raise ValueError(
                     f"graph {number} has {sorted(found)} but the graphs before it have "
@@ -245,7 +259,7 @@ class PackedGraphs:
             ):
                 for name in names:
                     if (value := getattr(self, name)) is not None:
-                        parts[name] = value[rows]
+                        parts["y" if name == "node_y" else name] = value[rows]
             graphs.append(Data(**parts))
         return graphs
 
@@ -300,7 +314,22 @@ def _select(data: PackedGraphs, names: Sequence[str], rows: Tensor) -> dict[str,
     }
 
 
-def _from_data(graph: Any) -> dict[str, Tensor]:
+def _labels(batch: Batch) -> dict[str, Tensor | None]:
+    """``y`` or ``node_y`` of a batch, which has one name for both."""
+    of_nodes = batch.y is not None and (
+        batch.mask is not None or batch.y.size(0) != batch.num_graphs
+    )
+    return {"node_y" if of_nodes else "y": batch.y}
+
+
+def _of_batch(columns: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A batch has one ``y``: of its nodes at node level."""
+    if "node_y" in columns:
+        columns["y"] = columns.pop("node_y")
+    return columns
+
+
+def _from_data(graph: Any, level: Level) -> dict[str, Tensor]:
     """The fields of one PyG ``Data`` in the shapes that packing needs."""
     if getattr(graph, "edge_index", None) is None:
         raise ValueError(
@@ -315,7 +344,11 @@ def _from_data(graph: Any) -> dict[str, Tensor]:
             found[name] = value
     if "edge_attr" in found and found["edge_attr"].dim() == 1:
         found["edge_attr"] = found["edge_attr"].view(-1, 1)
-    for name in PER_GRAPH:
+    if level == "node":
+        for name, source in (("node_y", "y"), ("mask", "mask")):
+            if (value := getattr(graph, source, None)) is not None:
+                found[name] = value
+    for name in PER_GRAPH if level == "graph" else ("environment",):
         value = getattr(graph, name, None)
         if value is not None:
             value = torch.as_tensor(value)

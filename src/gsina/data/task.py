@@ -11,8 +11,10 @@ from torch import Tensor
 from gsina.names import check_name
 
 Kind = Literal["multiclass", "binary", "regression"]
+Level = Literal["graph", "node"]
 
 KINDS = ("multiclass", "binary", "regression")
+LEVELS = ("graph", "node")
 #: Validation metrics by name, and whether larger is better.
 METRICS = {"accuracy": True, "roc_auc": True, "mcc": True, "f1": True, "rmse": False}
 
@@ -31,10 +33,12 @@ class Task:
     kind: Kind
     outputs: int
     metric: str = "accuracy"
+    level: Level = "graph"
 
     def __post_init__(self) -> None:
         check_name(self.kind, KINDS, "kind of task")
         check_name(self.metric, METRICS, "metric")
+        check_name(self.level, LEVELS, "level of a task")
         if (self.kind == "regression") != (self.metric == "rmse"):
             raise ValueError(
                 f"a {self.kind} task cannot be judged by {self.metric}; rmse is for regression and "
@@ -50,6 +54,7 @@ class Task:
             y: Labels.
             where: Whose labels they are, for the message.
         """
+        rows = "N" if self.level == "node" else "G"
         if self.kind == "multiclass":
             whole = y.dtype == torch.long and y.dim() == 1
             if not whole or bool(((y < -1) | (y >= self.outputs)).any()):
@@ -57,13 +62,13 @@ class Task:
                 if whole:
                     found = f"values from {int(y.min())} to {int(y.max())}"
                 raise ValueError(
-                    f"labels of {where} must be int64 [G] from 0 to {self.outputs - 1} (-1 if "
+                    f"labels of {where} must be int64 [{rows}] from 0 to {self.outputs - 1} (-1 if "
                     f"missing), got {found}."
                 )
         elif not y.is_floating_point() or y.dim() != 2 or y.size(1) != self.outputs:
             raise ValueError(
-                f"labels of {where} must be floating point [G, {self.outputs}] (NaN if missing), "
-                f"got {y.dtype} of shape {list(y.shape)}."
+                f"labels of {where} must be floating point [{rows}, {self.outputs}] (NaN if "
+                f"missing), got {y.dtype} of shape {list(y.shape)}."
             )
 
     @property

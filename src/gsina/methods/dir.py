@@ -129,7 +129,7 @@ class DIR(Method):
         if config.predictor_channels:
             options = {**spec.options, "hidden_channels": config.predictor_channels}
             spec = replace(spec, options=options)
-        predictor = spec.predictor(task.outputs, inside)
+        predictor = spec.predictor(task, inside)
         confounder = predictor.network.make_head(task.outputs)  # type: ignore[operator]
         return cls(extractor, predictor, confounder, extractor.out_channels, task, config)
 

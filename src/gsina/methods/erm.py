@@ -32,7 +32,7 @@ class ERM(Method):
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: ERMConfig) -> ERM:
         """A fresh model."""
-        return cls(spec.predictor(task.outputs), task)
+        return cls(spec.predictor(task), task)
 
     def forward(self, batch: Batch) -> Output:
         """Predict from the whole graph."""

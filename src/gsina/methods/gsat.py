@@ -103,7 +103,7 @@ class GSAT(Method):
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: GSATConfig) -> GSAT:
         """A fresh model."""
-        predictor = spec.predictor(task.outputs)
+        predictor = spec.predictor(task)
         channels: int = predictor.network.out_channels  # type: ignore[assignment]
         return cls(predictor, channels, task, config)
 

@@ -141,7 +141,7 @@ class GSINA(Method):
         """A fresh model: extractor and predictor are two networks of the same make."""
         extractor = spec.network()
         inside = extractor.out_channels if config.predict_from == "embedding" else None
-        return cls(extractor, spec.predictor(task.outputs, inside), task, config=config)
+        return cls(extractor, spec.predictor(task, inside), task, config=config)
 
     def extract(self, batch: Batch) -> Attention:
         """The invariant subgraph: weights of edges and nodes."""

@@ -58,7 +58,17 @@ def make_config(name: str, options: dict[str, Any]) -> Any:
 
 
 def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, Any]) -> Method:
-    """A fresh model of the named method."""
+    """A fresh model of the named method.
+
+    Raises:
+        ValueError: The method cannot do the level of the task; names those that can.
+    """
     config = make_config(name, options)
+    if task.level not in METHODS[name].levels:
+        able = sorted(other for other, entry in METHODS.items() if task.level in entry.levels)
+        raise ValueError(
+            f"method {name} extracts subgraphs of whole graphs and cannot predict labels of "
+            f"{task.level}s; methods that can: {', '.join(able)}."
+        )
     method: Method = METHODS[name].method.build(spec, task, config)
     return method

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from gsina.data.batch import Batch
+from gsina.data.task import Task
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
@@ -92,7 +93,8 @@ class NetworkSpec:
             **self.options,
         )
 
-    def predictor(self, outputs: int, in_channels: int | None = None) -> Predictor:
-        """A fresh backbone with its own readout and head."""
+    def predictor(self, task: Task, in_channels: int | None = None) -> Predictor:
+        """A fresh backbone with its own head and, at graph level, its readout."""
         network = self.network(in_channels)
-        return Predictor(network, network.make_head(outputs), network.readout)
+        pool = network.readout if task.level == "graph" else None
+        return Predictor(network, network.make_head(task.outputs), pool)

@@ -18,7 +18,7 @@ class Predictions:
     """What a model says of a split.
 
     Attributes:
-        logits: ``[G, outputs]``.
+        logits: ``[G, outputs]``; at node level ``[N, outputs]``.
         edge: Edge attention ``[E]``, in the order of the split's edges; ``None`` without attention.
         node: Node attention ``[N]`` or ``None``.
         scores: Scores behind the edge attention ``[E]`` or ``None``.
@@ -65,11 +65,14 @@ def _join(parts: list[Tensor | None]) -> Tensor | None:
 
 def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[str, float]:
     """All metrics that apply: the task's, and those of explanations where the truth is known."""
-    if graphs.y is None:
+    logits, y = predictions.logits, graphs.labels(task.level)
+    if y is None:
         raise ValueError("these graphs have no labels to score against.")
-    result = {"loss": float(label_loss(predictions.logits, graphs.y, task))}
+    if task.level == "node" and graphs.mask is not None:
+        logits, y = logits[graphs.mask], y[graphs.mask]
+    result = {"loss": float(label_loss(logits, y, task))}
     for name in dict.fromkeys([task.metric, *(["accuracy"] if task.kind != "regression" else [])]):
-        result[name] = metrics.PREDICTION[name](predictions.logits, graphs.y, task)
+        result[name] = metrics.PREDICTION[name](logits, y, task)
     edge, truth = predictions.edge, graphs.edge_truth
     if edge is not None and truth is not None:
         graph = torch.repeat_interleave(graphs.edge_ptr.diff())
