@@ -11,6 +11,7 @@ from gsina.names import check_name
 from gsina.nn.scorer import make_scorer
 from gsina.ops.edges import reverse_edges, symmetrise
 from gsina.ops.groups import Groups
+from gsina.ops.shared import whole_batch
 from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights
 
 Scope = Literal["graph", "batch"]
@@ -120,7 +121,7 @@ class GraphSinkhornAttention(nn.Module):
         if isinstance(reverse, str):
             reverse = reverse_edges(edge_index, h.size(0))
         graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
-        groups = graphs if self.scope == "graph" else Groups.whole(edge_index.size(1))
+        groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
         scores = symmetrise(scores, reverse)
         scores = standardise(scores, groups, self.eps)

@@ -5,23 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from gsina.ops.shared import is_shared, total
 
 
 class BatchNorm(nn.BatchNorm1d):
     """Batch norm over nodes ``[N, C]``, by the running statistics where there are fewer than two.
 
-    The last batch of an epoch may hold one graph of one node, which has no variance.
+    The last batch of an epoch may hold one graph of one node, which has no variance. Over several
+    processes the statistics are those of the global batch.
     """
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise every channel."""
+        if self.training and is_shared():
+            return self._over_processes(x)
         if x.size(0) > 1:
             return super().forward(x)
         return F.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
         )
+
+    def _over_processes(self, x: Tensor) -> Tensor:
+        """The same with sums over all processes; PyTorch's SyncBatchNorm needs a GPU."""
+        count = total(x.new_full((1,), x.size(0)))
+        mean = total(x.sum(0)) / count
+        centred = x - mean
+        variance = total(centred.square().sum(0)) / count
+        if self.track_running_stats and self.momentum is not None and self.running_mean is not None:
+            with torch.no_grad():
+                unbiased = variance * count / (count - 1).clamp(min=1)
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(unbiased, self.momentum)  # type: ignore[union-attr]
+                self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
+        normal = centred * (variance + self.eps).rsqrt()
+        return torch.addcmul(self.bias, normal, self.weight)
 
 
 @contextmanager
