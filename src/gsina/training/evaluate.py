@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from gsina import metrics
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods.base import Method, label_loss
+from gsina.training.distributed import Ranks
 
 
 @dataclass(frozen=True)
@@ -31,36 +33,50 @@ class Predictions:
 
 
 @torch.no_grad()
-def predict(method: Method, graphs: PackedGraphs, batch_size: int = 256) -> Predictions:
-    """Predictions and attention of every graph, in order; the model's mode is put back after."""
+def predict(
+    method: Method, graphs: PackedGraphs, batch_size: int = 256, ranks: Ranks | None = None
+) -> Predictions:
+    """Predictions and attention of every graph, in order; the model's mode is put back after.
+
+    Args:
+        method: The model.
+        graphs: A split.
+        batch_size: Graphs a batch.
+        ranks: The processes that share the batches out; all of them get all predictions.
+    """
     if len(graphs) == 0:
         raise ValueError("got a split without graphs, expected at least one to predict.")
+    ranks = ranks or Ranks()
     training = method.training
     method.eval()
     device = next(method.parameters()).device
-    logits, edges, nodes, scores = [], [], [], []
+    found: list[Predictions] = []
     try:
-        for batch in graphs.batches(batch_size):
-            batch = batch.to(device)
-            output = method(batch)
-            logits.append(output.logits)
-            if output.attention is not None:
-                edges.append(output.attention.edge)
-                nodes.append(output.attention.node)
-                scores.append(output.attention.scores)
+        starts = range(0, len(graphs), batch_size)
+        for start in starts[ranks.rank :: ranks.world]:
+            ids = torch.arange(start, min(start + batch_size, len(graphs)))
+            logits, attention = method(graphs.batch(ids).to(device))
+            parts = (None, None, None) if attention is None else attention
+            found.append(Predictions(logits.cpu(), *map(_to_cpu, parts)))
     finally:
         method.train(training)
-    return Predictions(
-        logits=torch.cat(logits).cpu(),
-        edge=_join(edges),
-        node=_join(nodes),
-        scores=_join(scores),
-    )
+    in_order = chain.from_iterable(zip_longest(*ranks.gather(found)))
+    return _join([part for part in in_order if part is not None])
 
 
-def _join(parts: list[Tensor | None]) -> Tensor | None:
-    there = [part for part in parts if part is not None]
-    return torch.cat(there).cpu() if there else None
+def _to_cpu(values: Tensor | None) -> Tensor | None:
+    return None if values is None else values.cpu()
+
+
+def _join(parts: list[Predictions]) -> Predictions:
+    """The predictions of consecutive batches as one."""
+
+    def join(name: str) -> Tensor | None:
+        there = [value for part in parts if (value := getattr(part, name)) is not None]
+        return torch.cat(there) if there else None
+
+    logits = torch.cat([part.logits for part in parts])
+    return Predictions(logits, join("edge"), join("node"), join("scores"))
 
 
 def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[str, float]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,6 +26,7 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
+from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import predict, score
 from gsina.training.selection import Score, Selection
 
@@ -86,6 +87,7 @@ def fit(
     out: Path | None = None,
     resume: bool = False,
     session: dict[str, Any] | None = None,
+    ranks: Ranks | None = None,
     on_batch: OnBatch | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Progress:
@@ -104,6 +106,7 @@ def fit(
         resume: Go on from the checkpoint in ``out`` if there is one; ``epochs`` may have grown.
         session: What trains now (versions, commit, threads); the checkpoint keeps a list of those
             that trained an epoch.
+        ranks: The processes that train together; by default this one alone.
         on_batch: Called after every batch.
         on_epoch: Called after every epoch.
 
@@ -113,6 +116,9 @@ def fit(
     """
     if len(dataset.train) == 0:
         raise ValueError(f"the train split of {dataset.name} has no graphs, expected at least one.")
+    ranks = ranks or Ranks()
+    check_sizes(ranks, dataset.name, len(dataset.train), settings.batch_size)
+    replica = None if ranks.alone else Replica(method, ranks)
     optimiser = torch.optim.Adam(
         method.parameters(),
         lr=settings.learning_rate,
@@ -123,12 +129,17 @@ def fit(
     progress, best = Progress(), dict[str, Tensor]()
     run = _fingerprint(method, dataset, settings, selection, seed)
     path = None if out is None else out / "checkpoint.safetensors"
-    if resume and path is not None and path.exists():
-        progress, best = _restore(load_checkpoint(path, run), method, optimiser, shuffle)
+    if resume:
+        there = ranks.first and path is not None and path.exists()
+        state = ranks.agree(load_checkpoint(path, run) if there and path is not None else None)
+        if state is not None:
+            progress, best = _restore(state, method, optimiser, shuffle)
     saved = progress.epoch
     try:
         while not _finished(progress, settings, selection):
-            record = _epoch(method, dataset, settings, optimiser, shuffle, progress.epoch, on_batch)
+            reseed(ranks, seed, progress.epoch)
+            steps = Steps(method, replica, ranks, optimiser, shuffle)
+            record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, on_batch))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
                 best = copy_weights(method)
@@ -137,7 +148,7 @@ def fit(
             progress.epoch += 1
             if session is not None and session not in progress.sessions:
                 progress.sessions.append(session)
-            if path is not None:
+            if path is not None and ranks.first:
                 state = Checkpoint(
                     copy_weights(method),
                     best,
@@ -177,24 +188,35 @@ def _finished(progress: Progress, settings: Settings, selection: Selection) -> b
     return tired or progress.epoch >= settings.epochs
 
 
+class Steps(NamedTuple):
+    """What takes the steps of an epoch."""
+
+    method: Method
+    replica: Replica | None
+    ranks: Ranks
+    optimiser: torch.optim.Optimizer
+    shuffle: torch.Generator
+
+    def __call__(self, batch: Batch, share: float, epoch: int) -> dict[str, Tensor]:
+        """One step on this process's share of a batch."""
+        if self.replica is None:
+            return self.method.step(batch, self.optimiser, epoch)
+        return self.replica.step(batch, share, self.optimiser, epoch)
+
+
 def _epoch(
-    method: Method,
-    dataset: Dataset,
-    settings: Settings,
-    optimiser: torch.optim.Optimizer,
-    shuffle: torch.Generator,
-    epoch: int,
-    on_batch: OnBatch | None,
+    take: Steps, dataset: Dataset, settings: Settings, epoch: int, on_batch: OnBatch | None
 ) -> dict[str, Any]:
     """Train for one epoch and validate."""
     started = time.perf_counter()
+    method, size = take.method, settings.batch_size
     method.train()
     device = next(method.parameters()).device
-    steps = math.ceil(len(dataset.train) / settings.batch_size)
+    steps = math.ceil(len(dataset.train) / size)
     totals: dict[str, Tensor] = {}
-    for step, batch in enumerate(dataset.train.batches(settings.batch_size, shuffle)):
+    for step, (batch, share) in enumerate(take.ranks.batches(dataset.train, size, take.shuffle)):
         batch = batch.to(device)
-        terms = method.step(batch, optimiser, epoch)
+        terms = take(batch, share, epoch)
         for name, term in terms.items():
             totals[name] = totals.get(name, torch.zeros_like(term)) + term
         # On the CPU a look at the loss is free; elsewhere it would stall the device.
@@ -203,7 +225,7 @@ def _epoch(
         if on_batch is not None:
             on_batch(step + 1, steps)
     trained = time.perf_counter()
-    predictions = predict(method, dataset.val, settings.batch_size)
+    predictions = predict(method, dataset.val, size, take.ranks)
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
             f"training diverged in epoch {epoch + 1}: not all validation outputs are finite; "
@@ -213,7 +235,7 @@ def _epoch(
         "epoch": epoch,
         "train": {name: float(total) / steps for name, total in totals.items()},
         "val": score(predictions, dataset.val, dataset.task),
-        "learning_rate": optimiser.param_groups[0]["lr"],
+        "learning_rate": take.optimiser.param_groups[0]["lr"],
         "seconds": round(trained - started, 4),
         "seconds_validation": round(time.perf_counter() - trained, 4),
     }

@@ -1,0 +1,133 @@
+"""Two processes against one: the same training to numerical noise."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor
+
+from gsina.data.dataset import Dataset
+from gsina.data.spmotif import generate
+from gsina.data.task import Task
+from gsina.methods import build_method
+from gsina.methods.base import Method
+from gsina.nn.predictor import NetworkSpec
+from gsina.training import Settings, fit, make_selection, seed_everything
+from gsina.training.distributed import Ranks, Replica, check_sizes, join
+from gsina.training.loop import Progress
+
+TASK = Task("multiclass", 3)
+SETTINGS = Settings(epochs=2, batch_size=8, learning_rate=1e-2)
+
+
+def dataset() -> Dataset:
+    # 33 graphs: the last batch of an epoch has one graph, fewer than there are processes.
+    train = generate(0.5, "train", num_per_class=11, seed=0)
+    return Dataset("tiny", TASK, {"train": train, "val": generate(0.5, "val", 5, seed=0)})
+
+
+def make(options: dict[str, Any]) -> Method:
+    seed_everything(0)
+    spec = NetworkSpec("gin", 4, 1, {"hidden_channels": 8, "dropout": 0.0})
+    return build_method("gsina", spec, TASK, {"noise": 0.0, "scorer": "plain"} | options).double()
+
+
+def train(options: dict[str, Any], ranks: Ranks | None = None, **more: Any) -> tuple[Any, Progress]:
+    method = make(options)
+    data = dataset()
+    data = Dataset(data.name, data.task, {k: _double(v) for k, v in data.splits.items()})
+    selection = make_selection("latest-best", None, 0)
+    progress = fit(method, data, SETTINGS, selection, seed=1, ranks=ranks, **more)
+    return {name: value.detach() for name, value in method.state_dict().items()}, progress
+
+
+def _double(graphs: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(graphs, x=graphs.x.double(), edge_attr=graphs.edge_attr.double())
+
+
+def _work(rank: int, world: int, file: str, options: dict[str, Any], out: str, box: Any) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=world)
+    folder = Path(out) if out else None
+    weights, progress = train(options, Ranks(rank, world), out=folder, resume=True)
+    box[rank] = ({name: value.numpy() for name, value in weights.items()}, progress.history)
+    dist.destroy_process_group()
+
+
+def together(tmp_path: Path, options: dict[str, Any], world: int = 2, out: str = "") -> list[Any]:
+    with mp.get_context("spawn").Manager() as manager:
+        box = manager.dict()
+        file = tmp_path / f"meet-{world}"
+        mp.spawn(_work, (world, str(file), options, out, box), nprocs=world)  # type: ignore[no-untyped-call]
+        return [box[rank] for rank in range(world)]
+
+
+@pytest.mark.parametrize("scope", ["graph", "batch"])
+def test_two_processes_train_as_one(tmp_path: Path, scope: str) -> None:
+    weights, progress = train({"scope": scope})
+    found = together(tmp_path, {"scope": scope})
+    for theirs, history in found:
+        for name, value in weights.items():
+            close(torch.from_numpy(theirs[name]), value)
+        for ours, record in zip(progress.history, history, strict=True):
+            assert math.isclose(ours["train"]["prediction"], record["train"]["prediction"])
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_the_first_process_writes_and_any_number_resumes(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    [(first, history), _] = together(tmp_path, {}, out=str(out))
+    assert (out / "checkpoint.safetensors").exists()
+    assert len((out / "log.jsonl").read_text().splitlines()) == len(history) == 2
+    alone, progress = train({}, out=out, resume=True)
+    assert progress.epoch == 2
+    for name, value in alone.items():
+        close(torch.from_numpy(first[name]), value)
+
+
+def test_more_processes_than_graphs() -> None:
+    with pytest.raises(ValueError, match=r"9 processes share batches of 8 graphs of tiny"):
+        check_sizes(Ranks(0, 9), "tiny", 33, 8)
+
+
+def test_a_method_with_steps_of_its_own_is_refused() -> None:
+    class Own(Method):
+        def step(self, batch: Any, optimiser: Any, epoch: int = 0) -> dict[str, Tensor]:
+            return {}
+
+    with pytest.raises(ValueError, match="Own has training steps of its own"):
+        Replica(Own(TASK), Ranks(0, 2))
+
+
+def _other_versions(rank: int, file: str, box: Any) -> None:
+    import os
+
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2"}
+    dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
+    try:
+        join({"torch": f"2.{rank}"})
+    except ValueError as error:
+        box[rank] = str(error)
+
+
+def test_different_versions_are_refused(tmp_path: Path) -> None:
+    with mp.get_context("spawn").Manager() as manager:
+        box = manager.dict()
+        mp.spawn(_other_versions, (str(tmp_path / "meet"), box), nprocs=2)  # type: ignore[no-untyped-call]
+        assert box[0].startswith("process 0 has torch 2.0 and process 1 has 2.1")
+
+
+def test_without_torchrun_there_is_one() -> None:
+    assert join({}) == Ranks(0, 1)
