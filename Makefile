@@ -13,7 +13,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	# torch first: alone, the pinned version is taken as it is, not the newest with its GPU packages
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet "torch==$$(sed -n 's/^torch==//p' constraints.txt)"
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet -e ".[mol,images,dev]"
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet -e ".[mol,images,tune,cluster,dev]"
 	touch $(STAMP)
 
 demo: $(STAMP)

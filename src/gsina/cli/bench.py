@@ -33,8 +33,18 @@ def bench(
         str | None, typer.Option("--seeds", help="Seeds such as 0,1,2; by default the table's.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at a time.")] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster (extra cluster)."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be run, and for how long.")
+    ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Only measure how long an epoch of each kind takes."),
     ] = False,
     results: ResultsFolder = RESULTS,
     out: Annotated[
@@ -45,13 +55,14 @@ def bench(
     """Run a table of the paper, cell by cell and seed by seed.
 
     Every finished run is one file in the results folder. Runs that are done are skipped; a run that
-    was cut off, by Ctrl-C or otherwise, goes on where it was. `gsina report` makes the table.
+    was cut off, by Ctrl-C or otherwise, goes on where it was. Cells whose data are not there are
+    named and left out. `gsina report` makes the table.
 
     \b
     [bold]Examples[/]
     gsina bench gsat --dry-run
     gsina bench gsat --only GIN --only 0.5 --seeds 0,1,2 --jobs 2
-    gsina bench ablation
+    gsina bench ablation --ray auto
     gsina bench convergence
     """
     use_threads(threads)
@@ -74,24 +85,27 @@ def bench(
     waiting = pending([job for cell in chosen.cells for job in cell.jobs], store)
     _announce(chosen, waiting, store, jobs, dry_run)
     if not dry_run and waiting:
-        _run(chosen, waiting, store, jobs)
+        _run(chosen, waiting, store, jobs, ray)
 
 
 def _announce(
     table: Table, waiting: list[Job], store: Results, processes: int, dry_run: bool
 ) -> None:
     """Say what is done, what is not, and how long it will take."""
+    from gsina.data.catalog import DATASETS
     from gsina.experiments.estimate import estimate
     from gsina.experiments.runner import pending
 
     if dry_run:
-        view = RichTable("row", "column", "seeds to run", box=show.BOX)
+        view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
         for cell in table.cells:
             left = ", ".join(str(job.seed) for job in pending(cell.jobs, store))
-            view.add_row(cell.row, cell.column, left or "done")
+            there = DATASETS[cell.recipe.data.name].at_hand()
+            view.add_row(cell.row, cell.column, left or "done", "yes" if there else "no")
         show.console.print(view)
-    total = sum(len(cell.jobs) for cell in table.cells)
-    show.say(f"{table.title}: {total - len(waiting)} of {total} runs are done.")
+    jobs = [job for cell in table.cells for job in cell.jobs]
+    done = len(jobs) - len(pending(jobs, store))
+    show.say(f"{table.title}: {done} of {len(jobs)} runs are done.")
     if waiting:
         seconds, unknown = estimate(waiting, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
@@ -145,13 +159,18 @@ class _Grid:
             self.bar.stop()
 
 
-def _run(table: Table, waiting: list[Job], store: Results, processes: int) -> None:
+def _run(
+    table: Table, waiting: list[Job], store: Results, processes: int, cluster: str | None
+) -> None:
     from gsina.experiments.runner import run_jobs
 
     grid = _Grid(table, len(waiting))
     failed = 0
     try:
-        for finished in run_jobs(waiting, store, processes=processes, on_epoch=grid.on_epoch):
+        ended = run_jobs(
+            waiting, store, processes=processes, cluster=cluster, on_epoch=grid.on_epoch
+        )
+        for finished in ended:
             grid.on_finished(finished)
             failed += finished.result is None
     except KeyboardInterrupt:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import multiprocessing
-import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from gsina.data.files import cache_dir
-from gsina.data.parallel import end_with_parent
+from gsina.experiments.pieces import run_pieces
 from gsina.experiments.posthoc import run_posthoc
-from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job, Results
 from gsina.experiments.run import run
+from gsina.experiments.trained import model_folder
 from gsina.training import UnusableCheckpoint
 from gsina.training.loop import OnEpoch
 
@@ -52,13 +45,23 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
         if not mine:
             return Finished(job, None, "another process is running it")
         try:
-            result = _explain(job, on_epoch) if job.explainer else _train(job, on_epoch)
+            result = compute(job, on_epoch)
+            results.save(job, result)
         except (ValueError, RuntimeError, OSError) as error:
             return Finished(job, None, str(error))
-        results.save(job, result)
-        if not job.explainer:
-            shutil.rmtree(_folder(job), ignore_errors=True)
+        forget(job)
         return Finished(job, result)
+
+
+def compute(job: Job, on_epoch: OnEpoch | None = None) -> dict[str, Any]:
+    """The result of a job, from its checkpoint if there is one; nothing is stored."""
+    return _explain(job, on_epoch) if job.explainer else _train(job, on_epoch)
+
+
+def forget(job: Job) -> None:
+    """Remove the checkpoint of a job whose result is stored."""
+    if not job.explainer:
+        shutil.rmtree(_folder(job), ignore_errors=True)
 
 
 def _folder(job: Job) -> Path:
@@ -68,7 +71,9 @@ def _folder(job: Job) -> Path:
 def _explain(job: Job, on_epoch: OnEpoch | None) -> dict[str, Any]:
     """Explain the job's model; it stays in the cache folder for other explainers."""
     assert job.explainer is not None
-    folder = cache_dir() / "models" / replace(job, explainer=None).name
+    folder = model_folder(job.recipe, job.seed)
+    if job.explainer == "pieces":
+        return run_pieces(job.recipe, job.seed, folder=folder, on_epoch=on_epoch)
     return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, on_epoch=on_epoch)
 
 
@@ -87,6 +92,7 @@ def run_jobs(
     results: Results,
     *,
     processes: int = 1,
+    cluster: str | None = None,
     on_epoch: Callable[[Job, dict[str, Any]], None] | None = None,
 ) -> Iterator[Finished]:
     """Run all jobs that have no result yet; yields each as it ends.
@@ -95,53 +101,24 @@ def run_jobs(
         jobs: What to run.
         results: Where results are, and go.
         processes: Jobs at a time, each with one thread if there are several.
+        cluster: ``auto`` or the address of a Ray cluster that runs the jobs instead.
         on_epoch: Called after every epoch; only with one process.
     """
     waiting = pending(jobs, results)
+    if cluster is not None:
+        from gsina.experiments.cluster import run_on_ray
+
+        yield from run_on_ray(waiting, results, cluster)
+        return
     if processes == 1:
         for job in waiting:
             report = None if on_epoch is None else _bind(on_epoch, job)
             yield run_job(job, results, report)
         return
-    yield from _run_parallel(waiting, results, processes)
+    from gsina.experiments.workers import run_in_processes
 
-
-def _run_parallel(jobs: Sequence[Job], results: Results, processes: int) -> Iterator[Finished]:
-    """Hand out one job a process; when this is stopped, so are they."""
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, spawn, _prepare_worker, (os.getpid(),)) as pool:
-
-        def submit(job: Job) -> Future[tuple[dict[str, Any] | None, str | None]]:
-            values = job.recipe.model_dump()
-            return pool.submit(_run_plain, values, job.seed, job.explainer, str(results.folder))
-
-        left = iter(jobs)
-        running = {submit(job): job for job in itertools.islice(left, processes)}
-        try:
-            while running:
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    job = running.pop(future)
-                    running |= {submit(more): more for more in itertools.islice(left, 1)}
-                    yield Finished(job, *future.result())
-        except BaseException:
-            for worker in multiprocessing.active_children():
-                worker.terminate()  # the checkpoint of its last epoch is on disk
-            raise
+    yield from run_in_processes(waiting, results, processes)
 
 
 def _bind(on_epoch: Callable[[Job, dict[str, Any]], None], job: Job) -> OnEpoch:
     return lambda record: on_epoch(job, record)
-
-
-def _prepare_worker(parent: int) -> None:
-    torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent ends the others
-    end_with_parent(parent)
-
-
-def _run_plain(
-    recipe: dict[str, Any], seed: int, explainer: str | None, folder: str
-) -> tuple[dict[str, Any] | None, str | None]:
-    """:func:`run_job` with plain values in and out, for another process."""
-    finished = run_job(Job(Recipe.parse(recipe), seed, explainer), Results(Path(folder)))
-    return finished.result, finished.error
