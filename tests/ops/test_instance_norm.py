@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 from gsina.ops.groups import Groups
-from gsina.ops.instance_norm import instance_norm
+from gsina.ops.instance_norm import instance_norm, norm_relu_dropout
 from transport_problems import random
 
 SIZES = (5, 0, 2, 40, 1)
@@ -111,3 +111,30 @@ def test_a_second_derivative_is_refused() -> None:
     (gradient,) = torch.autograd.grad(instance_norm(x, groups).square().sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_norm_relu_dropout_is_the_three_in_a_row(ordered: bool) -> None:
+    x, groups = problem(ordered)
+    x.requires_grad_()
+    upstream = torch.randn(x.shape, generator=torch.Generator().manual_seed(5), dtype=x.dtype)
+    for p, training in ((0.0, True), (0.5, False)):
+        expected = F.relu(instance_norm(x, groups))
+        found = norm_relu_dropout(x, groups, p, training)
+        torch.testing.assert_close(found, expected)
+        (grad,) = torch.autograd.grad(expected, x, upstream)
+        torch.testing.assert_close(torch.autograd.grad(found, x, upstream)[0], grad)
+
+
+def test_norm_relu_dropout_drops_and_its_gradient_follows() -> None:
+    x, groups = problem(ordered=True)
+    x.requires_grad_()
+    torch.manual_seed(0)
+    found = norm_relu_dropout(x, groups, 0.5)
+    plain = F.relu(instance_norm(x, groups))
+    kept = found != 0
+    torch.testing.assert_close(found[kept], 2 * plain[kept])
+    assert 0.2 < float(kept.sum() / (plain > 0).sum()) < 0.8
+    (grad,) = torch.autograd.grad(found.sum(), x)
+    expected = instance_norm(x, groups)[kept].mul(2).sum()
+    torch.testing.assert_close(grad, torch.autograd.grad(expected, x)[0])

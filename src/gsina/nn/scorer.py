@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gsina.names import check_name
-from gsina.ops.dropout import dropout
 from gsina.ops.groups import Groups
-from gsina.ops.instance_norm import instance_norm
+from gsina.ops.instance_norm import norm_relu_dropout
+from gsina.ops.pair_scores import pair_scores
 
 
 class PairLinear(nn.Linear):
@@ -26,10 +26,13 @@ class PairLinear(nn.Linear):
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
         """``[N, channels]`` and ``[2, E]`` to ``[E, out_channels]``."""
+        source, target = self.halves(h)
+        return source.index_select(0, edge_index[0]) + target.index_select(0, edge_index[1])
+
+    def halves(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        """What every node adds as a source and as a target, ``[N, out_channels]`` each."""
         for_source, for_target = self.weight.chunk(2, dim=1)
-        source = F.linear(h, for_source).index_select(0, edge_index[0])
-        target = F.linear(h, for_target, self.bias).index_select(0, edge_index[1])
-        return source + target
+        return F.linear(h, for_source), F.linear(h, for_target, self.bias)
 
 
 class _Normed(nn.Module):
@@ -51,7 +54,7 @@ class _Normed(nn.Module):
         return scores.squeeze(-1)
 
     def _finish(self, z: Tensor, graphs: Groups) -> Tensor:
-        return dropout(F.relu(instance_norm(z, graphs)), self.dropout, self.training)
+        return norm_relu_dropout(z, graphs, self.dropout, self.training)
 
 
 class NormedScorer(_Normed):
@@ -77,7 +80,13 @@ class NodeScorer(_Normed):
 
 
 class PlainScorer(nn.Module):
-    """The two-layer scorer of the paper's text, 2H -> 4H -> 1 with ReLU."""
+    """The two-layer scorer of the paper's text, 2H -> 4H -> 1 with ReLU.
+
+    With more than ``many`` edges the hidden layer is made block by block, and again in the backward
+    pass, so that only the scores are kept.
+    """
+
+    many = 50_000
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -86,6 +95,9 @@ class PlainScorer(nn.Module):
 
     def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
         """Scores ``[E]`` from embeddings ``[N, H]``; ``graphs`` is not needed here."""
+        if edge_index.size(1) > self.many:
+            table = torch.cat(self.first.halves(h))
+            return pair_scores(table, self.last.weight[0], edge_index) + self.last.bias
         scores: Tensor = self.last(F.relu(self.first(h, edge_index)))
         return scores.squeeze(-1)
 

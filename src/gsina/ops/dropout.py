@@ -23,6 +23,13 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, p)
+    return x * dropout_mask(x, p)
+
+
+def dropout_mask(x: Tensor, p: float) -> Tensor:
+    """What :func:`dropout` multiplies ``x`` by: 0, or one over the probability of being kept."""
+    if x.device.type != "cpu":
+        return F.dropout(torch.ones_like(x), p)
     width = 1 if (p * 256).is_integer() else 2
     levels = 256**width
     cut = min(round(p * levels), levels - 1)
@@ -31,4 +38,4 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     numbers = words.view(torch.int8 if width == 1 else torch.int16)[: x.numel()].view(x.shape)
     mask = torch.empty(x.shape, dtype=x.dtype)
     torch.ge(numbers, cut - levels // 2, out=mask)
-    return x * mask.mul_(levels / (levels - cut))
+    return mask.mul_(levels / (levels - cut))
