@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import pickle
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from gsina.data.pickles import read_arrays
 
@@ -121,3 +123,22 @@ def test_shape_must_fit_the_bytes(tmp_path: Path) -> None:
 def test_missing_file_stays_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_arrays(tmp_path / "none.pkl")
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_sparse_rows(tmp_path: Path, protocol: int) -> None:
+    dense = np.array([[0, 1, 0], [2, 0, 3]], dtype=np.float32)
+    found = read_arrays(store(tmp_path / "a", csr_matrix(dense), protocol))
+    np.testing.assert_array_equal(found.toarray(), dense)
+
+
+def test_sparse_rows_must_stay_inside(tmp_path: Path) -> None:
+    matrix = csr_matrix(np.eye(3, dtype=np.float32))
+    matrix.indices[1] = 1000
+    with pytest.raises(ValueError, match=r"a is not a whole pickle"):
+        read_arrays(store(tmp_path / "a", matrix))
+
+
+def test_lists_by_key(tmp_path: Path) -> None:
+    graph = defaultdict(list, {0: [1, 2], 2: [0]})
+    assert read_arrays(store(tmp_path / "a", graph, 2)) == {0: [1, 2], 2: [0]}

@@ -1,8 +1,9 @@
 """NumPy arrays out of pickle files, without running anything that a pickle could ask for.
 
 A pickle is a small program that may call any function by name. Here the few names that NumPy
-writes for an array are answered with inert stand-ins, and every other name is refused. NumPy's own
-constructors are not called either: their state setters trust their input.
+writes for an array, SciPy for a matrix of sparse rows and Python for a ``defaultdict`` are answered
+with inert stand-ins, and every other name is refused. NumPy's own constructors are not called
+either: their state setters trust their input.
 """
 
 from __future__ import annotations
@@ -68,6 +69,32 @@ class _Buffer(_Array):
         self.parts = (shape, kind, raw, order == "F")
 
 
+class _Rows:
+    """Stands for a matrix of sparse rows under construction."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, Any] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.state = state
+
+    def matrix(self) -> Any:
+        from scipy.sparse import csr_array
+
+        data, indices, indptr = (_unwrap(self.state[key]) for key in ("data", "indices", "indptr"))
+        rows, columns = (int(size) for size in self.state["_shape"])
+        matrix = csr_array((data, indices, indptr), shape=(rows, columns))
+        matrix.check_format(full_check=True)  # Indices outside the matrix would read elsewhere.
+        return matrix
+
+
+class _Dict(dict[Any, Any]):
+    """Stands for ``collections.defaultdict``, without its factory."""
+
+    def __init__(self, *ignored: object) -> None:
+        super().__init__()
+
+
 class _Latin1(bytes):
     """Stands for ``codecs.encode``, the way old protocols write bytes."""
 
@@ -85,13 +112,16 @@ class _Empty(bytes):
 
 
 class _Marker:
-    """Stands for the class ``numpy.ndarray``, which arrays name but nothing here needs."""
+    """Stands for classes that are named but that nothing here needs."""
 
 
 _KNOWN: dict[tuple[str, str], type] = {
     ("numpy", "dtype"): _Type,
     ("numpy", "ndarray"): _Marker,
     ("_codecs", "encode"): _Latin1,
+    ("collections", "defaultdict"): _Dict,
+    **{(f"scipy.sparse.{module}", "csr_matrix"): _Rows for module in ("csr", "_csr")},
+    **{(builtins, "list"): _Marker for builtins in ("builtins", "__builtin__")},
     **{(builtins, "bytes"): _Empty for builtins in ("builtins", "__builtin__")},
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
     **{(f"numpy.{core}.numeric", "_frombuffer"): _Buffer for core in ("core", "_core")},
@@ -111,7 +141,8 @@ class _Reader(pickle.Unpickler):
 def read_arrays(path: Path) -> Any:
     """Read a pickled array, or tuples, lists and dicts of arrays; nothing in it is executed.
 
-    The arrays are read-only views of the bytes in the file.
+    The arrays are read-only views of the bytes in the file; a matrix of sparse rows comes as a
+    ``scipy.sparse.csr_array``.
 
     Raises:
         ValueError: If the file holds anything else, or is truncated.
@@ -131,6 +162,8 @@ def read_arrays(path: Path) -> Any:
 def _unwrap(value: Any) -> Any:
     if isinstance(value, _Array):
         return value.array()
+    if isinstance(value, _Rows):
+        return value.matrix()
     if isinstance(value, (tuple, list)):
         return type(value)(_unwrap(item) for item in value)
     if isinstance(value, dict):

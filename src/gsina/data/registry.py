@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gsina.data.dataset import Dataset
+from gsina.data.task import Level
 from gsina.names import check_name
 
 
@@ -22,6 +23,7 @@ class Entry:
         metric: The metric of the benchmark.
         shift: What differs between training and test.
         at_hand: Whether the raw files are there (or none are needed).
+        level: Whether graphs or nodes are classified.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Entry:
     metric: str
     shift: str
     at_hand: Callable[[], bool] = lambda: True
+    level: Level = "graph"
 
 
 DATASETS: dict[str, Entry] = {}
@@ -43,5 +46,18 @@ def register(entry: Entry) -> Entry:
 
 
 def load_dataset(name: str, **options: Any) -> Dataset:
-    """Load a dataset by name; options go to its loader."""
-    return DATASETS[check_name(name, DATASETS, "dataset")].load(**options)
+    """Load a dataset by name; options go to its loader.
+
+    Raises:
+        FileNotFoundError: Its files are not there; says where to put them, and which
+                datasets of the same level are.
+    """
+    entry = DATASETS[check_name(name, DATASETS, "dataset")]
+    try:
+        return entry.load(**options)
+    except FileNotFoundError as error:
+        if error.errno is not None:
+            raise
+        alike = (other for other in DATASETS.values() if other.level == entry.level)
+        there = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
+        raise FileNotFoundError(f"{str(error).rstrip('.')}; at hand are {there}.") from error
