@@ -1,0 +1,23 @@
+"""Users' own data: molecules from CSV, graphs from JSON or PyG, node tables; with splits."""
+
+from gsina.data.own.graphs import read_graphs, stream_graphs
+from gsina.data.own.molecules import read_molecules, stream_molecules
+from gsina.data.own.nodes import NodeGraph, read_node_graph, read_nodes
+from gsina.data.own.pyg import from_pyg, read_tu_graphs
+from gsina.data.own.result import Chunk, OwnData
+from gsina.data.own.tensors import read_data_file
+
+__all__ = [
+    "Chunk",
+    "NodeGraph",
+    "OwnData",
+    "from_pyg",
+    "read_data_file",
+    "read_graphs",
+    "read_molecules",
+    "read_node_graph",
+    "read_nodes",
+    "read_tu_graphs",
+    "stream_graphs",
+    "stream_molecules",
+]

@@ -1,0 +1,86 @@
+"""Splits of one graph's nodes: the same graph, with the mask of each split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from gsina.data.dataset import Dataset
+from gsina.data.own.labels import Labels, number
+from gsina.data.own.result import OwnData
+from gsina.data.own.rules import Parts
+from gsina.data.own.splits import Split
+from gsina.data.packed import PackedGraphs
+
+#: Shares of train and val among nodes; the rest is for testing.
+NODE_SHARES = (0.6, 0.2)
+
+
+def by_environment(cells: Sequence[str], rows: Sequence[int], column: str) -> Parts:
+    """The last environments are the test, those before them val.
+
+    Environments are sorted as numbers, or as text if one of them is none. A fifth of them, but at
+    least one, is for each of test and val; of two environments, none is for val.
+
+    Args:
+        cells: Environment of every node.
+        rows: Row numbers, for messages.
+        column: Name of the column.
+    """
+    texts = [cell.strip() for cell in cells]
+    if "" in texts:
+        raise ValueError(
+            f"row {rows[texts.index('')]}: column {column!r} is empty; expected an environment "
+            "for every node."
+        )
+    numbers = {text: number(text) for text in set(texts)}
+    plain = all(value is not None for value in numbers.values())
+    order = sorted(numbers, key=lambda text: (numbers[text] if plain else 0, text))
+    if len(order) < 2:
+        raise ValueError(
+            f"column {column!r} has one environment only, {order[0]!r}; expected at least two."
+        )
+    held = max(1, round(NODE_SHARES[1] * len(order)))
+    first = max(1, len(order) - 2 * held)
+    side = dict.fromkeys(order[:first], "train")
+    side |= dict.fromkeys(order[first : len(order) - held], "val")
+    side |= dict.fromkeys(order[len(order) - held :], "test")
+    sides = np.array([side[text] for text in texts])
+    return {part: np.flatnonzero(sides == part) for part in ("train", "val", "test")}
+
+
+def masked(
+    name: str,
+    graphs: PackedGraphs,
+    labels: Labels,
+    split: Split,
+    *,
+    names: Sequence[str],
+    rows: Sequence[int],
+    warnings: Sequence[str],
+    source: dict[str, Any],
+) -> OwnData:
+    """Put one graph, the labels of its nodes and a split together."""
+    whole = replace(graphs, node_y=labels.y)
+    splits: dict[str, PackedGraphs] = {}
+    ids = {part: place[labels.known[place]] for part, place in split.parts.items()}
+    for part, place in ids.items():
+        mask = torch.zeros(len(names), dtype=torch.bool)
+        mask[torch.from_numpy(place)] = True
+        splits[part] = replace(whole, mask=mask)
+    told = (*labels.warnings, *split.warnings, *warnings)
+    return OwnData(
+        dataset=Dataset(name=name, task=labels.task, splits=splits, notes=told),
+        names={part: tuple(names[i] for i in place.tolist()) for part, place in ids.items()}
+        | {"all": tuple(names)},
+        rows={part: tuple(rows[i] for i in place.tolist()) for part, place in ids.items()}
+        | {"all": tuple(rows)},
+        target_names=labels.target_names,
+        class_names=labels.class_names,
+        warnings=told,
+        source=source | {"split": split.source},
+    )

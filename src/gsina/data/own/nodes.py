@@ -1,0 +1,286 @@
+"""One graph from two CSV files: a table of nodes and a list of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gsina.data.own.labels import Wish, number, read_labels
+from gsina.data.own.masks import NODE_SHARES, by_environment, masked
+from gsina.data.own.result import OwnData, file_name
+from gsina.data.own.rules import Parts, at_random, by_marks, by_order, times
+from gsina.data.own.splits import finish
+from gsina.data.own.table import Records, check_columns, fingerprint, in_pieces, records
+from gsina.data.packed import PackedGraphs
+
+#: Rows that are turned into numbers at once.
+BLOCK = 8192
+
+
+@dataclass(frozen=True)
+class NodeGraph:
+    """A graph without labels, as two tables give it.
+
+    Attributes:
+        graphs: The one graph.
+        names: Id of every node.
+        rows: Row number of every node in its table.
+        features: Names of the feature columns, in the order of ``x``.
+        cells: Text of the further columns that were asked for, one entry a node.
+        warnings: Sentences that the user should see.
+    """
+
+    graphs: PackedGraphs
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    features: tuple[str, ...]
+    cells: dict[str, list[str]]
+    warnings: tuple[str, ...]
+
+
+def read_nodes(
+    nodes_csv: Path | str,
+    edges_csv: Path | str,
+    *,
+    id: str = "id",
+    label: str = "label",
+    source: str = "source",
+    target: str = "target",
+    environment: str | None = None,
+    time: str | None = None,
+    split_column: str | None = None,
+    features: Sequence[str] | None = None,
+    directed: bool = False,
+    kind: Wish = "auto",
+    seed: int = 0,
+) -> OwnData:
+    """Read one graph whose nodes have labels, and divide the nodes.
+
+    Every split holds the whole graph with the mask of its own nodes. By ``environment``, sorted,
+    the last fifth of the environments is the test and the fifth before it validation; by ``time``,
+    the latest 20 % of the nodes and the 20 % before them; by ``split_column``, as it says (an empty
+    cell is in no split); otherwise at random.
+
+    Args:
+        nodes_csv: Table of nodes.
+        edges_csv: Table of edges.
+        id: Column of the node ids, of any kind.
+        label: Column to predict; empty cells are masked.
+        source: Column of the edge list with the id where an edge starts.
+        target: Column of the edge list with the id where it ends.
+        environment: Column of environments.
+        time: Column of numbers or ISO dates.
+        split_column: Column with train, val or test.
+        features: Columns of node features; by default all that have no other use.
+        directed: Whether an edge goes one way only; otherwise its opposite is added.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of all draws.
+
+    Raises:
+        ValueError: One sentence with the row of what is wrong.
+    """
+    given = {"environment": environment, "time": time, "own": split_column}
+    by = {rule: column for rule, column in given.items() if column is not None}
+    if len(by) > 1:
+        raise ValueError(
+            f"got {len(by)} columns to split by ({', '.join(by.values())}); expected at most one "
+            "of environment, time and split_column."
+        )
+    found = read_node_graph(
+        nodes_csv,
+        edges_csv,
+        id=id,
+        source=source,
+        target=target,
+        features=features,
+        extra=[label, *by.values()],
+        directed=directed,
+    )
+    labels = read_labels({label: found.cells[label]}, found.rows, kind=kind, level="node")
+    rule, column = next(iter(by.items()), ("random", None))
+    cells, warnings = found.cells.get(column or "", []), found.warnings
+    parts: Parts | None
+    if rule == "environment":
+        parts = by_environment(cells, found.rows, str(column))
+    elif rule == "time":
+        parts = by_order(times(cells, found.rows, str(column)), NODE_SHARES)
+    elif rule == "own":
+        parts = by_marks(cells, found.rows, str(column), gaps=True)
+        if empty := sum(not cell.strip() for cell in cells):
+            warnings += (f"{empty} nodes have no word in {column!r} and are in no split.",)
+    else:
+        parts = at_random(labels, seed, NODE_SHARES)
+    split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
+    return masked(
+        file_name(nodes_csv),
+        found.graphs,
+        labels,
+        split,
+        names=found.names,
+        rows=found.rows,
+        warnings=warnings,
+        source={
+            "kind": "nodes",
+            "file": Path(nodes_csv).name,
+            "edges": Path(edges_csv).name,
+            "columns": {"id": id, "targets": [label], "source": source, "target": target},
+            "features": list(found.features),
+            "directed": directed,
+            "fingerprint": f"{fingerprint(nodes_csv)} {fingerprint(edges_csv)}",
+        },
+    )
+
+
+def read_node_graph(
+    nodes_csv: Path | str,
+    edges_csv: Path | str,
+    *,
+    id: str = "id",
+    source: str = "source",
+    target: str = "target",
+    features: Sequence[str] | None = None,
+    extra: Sequence[str] = (),
+    directed: bool = False,
+) -> NodeGraph:
+    """Read one graph without labels, for instance to predict; arguments as in :func:`read_nodes`.
+
+    Args:
+        nodes_csv: Table of nodes.
+        edges_csv: Table of edges.
+        id: Column of the node ids.
+        source: Column of the edge list with the id where an edge starts.
+        target: Column of the edge list with the id where it ends.
+        features: Columns of node features; by default all others.
+        extra: Columns to hand back as text.
+        directed: Whether an edge goes one way only.
+    """
+    nodes_path, edges_path = Path(nodes_csv), Path(edges_csv)
+    columns, table = records(nodes_path)
+    check_columns(columns, [id, *extra, *(features or ())], nodes_path)
+    if features is None:
+        features = [name for name in columns if name not in (id, *extra)]
+    x, names, rows, cells = _nodes(table, columns, id, list(features), list(extra), nodes_path)
+    place: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if name in place or not name:
+            raise ValueError(
+                f"row {rows[index]} of {nodes_path.name}: the id {name!r} "
+                + (f"is that of row {rows[place[name]]}" if name else "is empty")
+                + "; expected an id of its own for every node."
+            )
+        place[name] = index
+    edge_index, warnings = _edges(edges_path, source, target, place, nodes_path.name)
+    if not features:
+        warnings += (f"{nodes_path.name} has no feature columns; every node gets a constant 1.",)
+    graphs = PackedGraphs(
+        x=x,
+        edge_index=edge_index,
+        node_ptr=torch.tensor([0, len(names)]),
+        edge_ptr=torch.tensor([0, edge_index.size(1)]),
+    )
+    return NodeGraph(
+        graphs=graphs if directed else graphs.to_undirected(),
+        names=tuple(names),
+        rows=tuple(rows),
+        features=tuple(features),
+        cells=cells,
+        warnings=warnings,
+    )
+
+
+def _nodes(
+    table: Records, columns: list[str], id: str, features: list[str], extra: list[str], path: Path
+) -> tuple[Tensor, list[str], list[int], dict[str, list[str]]]:
+    """Features, ids, row numbers and further columns of a node table."""
+    id_place = columns.index(id)
+    feature_places = [columns.index(name) for name in features]
+    extra_places = {name: columns.index(name) for name in extra}
+    blocks: list[NDArray[np.float32]] = []
+    names: list[str] = []
+    rows: list[int] = []
+    cells: dict[str, list[str]] = {name: [] for name in extra}
+    for block in in_pieces(table, BLOCK):
+        _check_width(block, path)
+        numbers = [row for row, _, _ in block]
+        names += [row[id_place].strip() for _, row, _ in block]
+        rows += numbers
+        for name, place in extra_places.items():
+            cells[name] += [row[place] for _, row, _ in block]
+        if features:
+            texts = [[row[place] for place in feature_places] for _, row, _ in block]
+            blocks.append(_numbers(texts, numbers, features, path))
+    if not names:
+        raise ValueError(f"{path.name} has a header but no rows; expected one row for every node.")
+    x = torch.from_numpy(np.concatenate(blocks)) if blocks else torch.ones(len(names), 1)
+    return x, names, rows, cells
+
+
+def _numbers(
+    texts: list[list[str]], rows: list[int], features: list[str], path: Path
+) -> NDArray[np.float32]:
+    """Cells of a block as numbers ``[rows, features]``, or an error that names the first wrong."""
+    try:
+        with np.errstate(over="ignore"):  # Told below.
+            values = np.array(texts).astype(np.float32)
+    except ValueError:
+        values = np.full((1, 1), np.nan, dtype=np.float32)
+    if np.isfinite(values).all():
+        return values
+    for row, cells in zip(rows, texts, strict=True):
+        for name, cell in zip(features, cells, strict=True):
+            if number(cell) is None:
+                what = f"is {cell!r}" if cell.strip() else "is empty"
+                raise ValueError(
+                    f"row {row} of {path.name}: the feature {name!r} {what}, expected a number; "
+                    "fill it in, or name only columns of numbers as features=[...]."
+                )
+    raise ValueError(f"{path.name} has features too large for 32 bits; scale them down.")
+
+
+def _edges(
+    path: Path, source: str, target: str, place: dict[str, int], table: str
+) -> tuple[Tensor, tuple[str, ...]]:
+    """Edges ``[2, E]`` as node numbers, each once, and what to tell about them."""
+    columns, rows = records(path)
+    check_columns(columns, [source, target], path)
+    ends_of = itemgetter(columns.index(source), columns.index(target))
+    blocks: list[NDArray[np.int64]] = []
+    for block in in_pieces(rows, BLOCK):
+        _check_width(block, path)
+        texts = [ends_of(row) for _, row, _ in block]
+        ends = np.array([[place.get(end.strip(), -1) for end in pair] for pair in texts])
+        if (ends < 0).any():
+            first, side = (int(index) for index in np.argwhere(ends < 0)[0])
+            raise ValueError(
+                f"row {block[first][0]} of {path.name}: {(source, target)[side]} is "
+                f"{texts[first][side]!r}, which is no id in {table}; add the node or leave the "
+                "edge out."
+            )
+        blocks.append(ends)
+    if not blocks:
+        raise ValueError(f"{path.name} has no edges; expected one row for every edge.")
+    ends = np.concatenate(blocks)
+    _, first_of = np.unique(ends[:, 0] * len(place) + ends[:, 1], return_index=True)
+    told: list[str] = []
+    if repeats := len(ends) - len(first_of):
+        told.append(f"{repeats} rows of {path.name} repeat an edge, which counts once.")
+    ends = ends[np.sort(first_of)]
+    if loops := int((ends[:, 0] == ends[:, 1]).sum()):
+        told.append(f"{loops} edges of {path.name} lead from a node to itself and are kept.")
+    if others := [name for name in columns if name not in (source, target)]:
+        told.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
+    return torch.from_numpy(ends.T.copy()), tuple(told)
+
+
+def _check_width(block: Sequence[tuple[int, list[str], Any]], path: Path) -> None:
+    for row, _, problem in block:
+        if problem:
+            raise ValueError(f"row {row} of {path.name}: {problem}; mend the row.")

@@ -1,0 +1,238 @@
+"""Text files of users, line by line: CSV with row numbers, in memory that does not grow.
+
+A row number is what a spreadsheet shows: the header is row 1, and a cell with line breaks in quotes
+is one row. Files may be packed with gzip.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
+
+from gsina.names import check_name
+
+Item = TypeVar("Item")
+Records = Iterator[tuple[int, list[str], str | None]]
+
+#: Bytes of the longest line that is read. Longer ones are refused without reading them whole.
+LONGEST_LINE = 10_000_000
+#: What may stand between two cells; the one that the header has most of is taken.
+DELIMITERS = ",\t;"
+GZIP, UTF8_BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Row(NamedTuple):
+    """One row of a table.
+
+    Attributes:
+        number: Its row number in the file.
+        cells: Text of every column by name; ``""`` for cells that are not there.
+        problem: Why it does not fit the header, ``None`` if it does.
+    """
+
+    number: int
+    cells: dict[str, str]
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some columns of a table in memory.
+
+    Attributes:
+        numbers: Row number of every row that fits the header.
+        cells: Text of every column by name, one entry for each of ``numbers``.
+        problems: Row number and reason of the rows that do not fit the header.
+    """
+
+    numbers: list[int]
+    cells: dict[str, list[str]]
+    problems: list[tuple[int, str]]
+
+
+def fingerprint(path: Path | str) -> str:
+    """SHA-256 of the content of a file."""
+    digest = hashlib.sha256()
+    with _binary(Path(path)) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
+    """The lines of a UTF-8 text file (or a gzip of one), with their ends.
+
+    Args:
+        path: The file.
+        longest: Bytes of the longest line to read, by default ``LONGEST_LINE``.
+
+    Raises:
+        ValueError: At a line that is too long or is not UTF-8, with its number.
+    """
+    path = Path(path)
+    longest = LONGEST_LINE if longest is None else longest
+    with _binary(path) as raw:
+        start = raw.read(2)
+        raw.seek(0)
+        file = gzip.GzipFile(fileobj=raw) if start == GZIP else raw
+        number = 0
+        try:
+            while line := file.readline(longest + 1):
+                number += 1
+                yield _decoded(line, number, path, longest)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path.name} is not a whole gzip file (it breaks off after line {number}); "
+                "pack or fetch it again."
+            ) from error
+
+
+def header(path: Path | str) -> list[str]:
+    """The column names of a table."""
+    _, names = _start(lines(path), Path(path))
+    return names
+
+
+def records(path: Path | str, *, longest: int | None = None) -> tuple[list[str], Records]:
+    """Column names of a table, and its rows below them as number, cells and problem.
+
+    Blank lines are numbered but are no rows, except in a table of one column, where they are empty
+    cells. The problem says if a row has too few or too many cells, and is ``None`` otherwise.
+    """
+    path = Path(path)
+    text = lines(path, longest=longest)
+    delimiter, names = _start(text, path)
+    return names, _records(csv.reader(text, delimiter=delimiter, strict=True), len(names), path)
+
+
+def table_rows(path: Path | str, *, longest: int | None = None) -> Iterator[Row]:
+    """The rows of a table below its header, one by one; see :func:`records`."""
+    names, rows = records(path, longest=longest)
+    for number, cells, problem in rows:
+        padded = cells + [""] * (len(names) - len(cells))
+        yield Row(number, dict(zip(names, padded, strict=False)), problem)
+
+
+def read_columns(path: Path | str, names: Sequence[str]) -> Columns:
+    """Read the columns ``names``, each once, of a table.
+
+    Raises:
+        ValueError: If a column is not there (with those that are), or the file has no rows.
+    """
+    path = Path(path)
+    names = list(dict.fromkeys(names))
+    check_columns(header(path), names, path)
+    found = Columns([], {name: [] for name in names}, [])
+    for row in table_rows(path):
+        if row.problem is not None:
+            found.problems.append((row.number, row.problem))
+            continue
+        found.numbers.append(row.number)
+        for name in names:
+            found.cells[name].append(row.cells[name])
+    if not found.numbers:
+        raise ValueError(no_rows(path, found.problems))
+    return found
+
+
+def in_pieces(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of ``size``, the last perhaps shorter."""
+    if size < 1:
+        raise ValueError(f"a piece needs room for at least one row, got {size}.")
+    source = iter(items)
+    while piece := list(islice(source, size)):
+        yield piece
+
+
+def check_columns(there: Iterable[str], asked: Iterable[str], path: Path | str) -> None:
+    """Raise if a column is not there; the message lists those that are."""
+    known = list(there)
+    for name in asked:
+        check_name(name, known, f"column of {Path(path).name}")
+
+
+def no_rows(path: Path, problems: Sequence[tuple[int, str]]) -> str:
+    """The sentence for a file in which no row can be used."""
+    if not problems:
+        return f"{path.name} has a header but no rows; expected at least one row below it."
+    row, reason = problems[0]
+    return (
+        f"none of the {len(problems)} rows of {path.name} can be read; the first is row {row}: "
+        f"{reason}."
+    )
+
+
+def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:
+    number = 1
+    while True:
+        number += 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ValueError(
+                f"row {number} of {path.name} is not CSV ({error}); is a quotation mark left open, "
+                "or the file saved with the line ends of another system? save it again as CSV."
+            ) from error
+        if not cells:
+            if width > 1:
+                continue
+            cells = [""]
+        fits = len(cells) == width
+        yield number, cells, None if fits else f"it has {len(cells)} cells, the header has {width}"
+
+
+def _binary(path: Path) -> IO[bytes]:
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; expected a file.")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}; check the path.")
+    return path.open("rb")
+
+
+def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
+    if len(line) > longest:
+        raise ValueError(
+            f"line {number} of {path.name} has more than {longest:,} bytes; expected one row or "
+            "one graph a line: check that the file is what it should be."
+        )
+    if number == 1:
+        if line.startswith(UTF16_BOMS):
+            raise ValueError(f"{path.name} is UTF-16 text; save it as CSV UTF-8.")
+        line = line.removeprefix(UTF8_BOM)
+    if b"\0" in line:
+        raise ValueError(
+            f"line {number} of {path.name} has zero bytes, so it is UTF-16 or no text; save it as "
+            "UTF-8."
+        )
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"line {number} of {path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at "
+            f"position {error.start + 1}, perhaps Latin-1); save the file as UTF-8."
+        ) from error
+
+
+def _start(text: Iterator[str], path: Path) -> tuple[str, list[str]]:
+    """Delimiter and column names; ``text`` stands behind the header after it."""
+    first = next(text, "")
+    if not first.strip():
+        raise ValueError(f"{path.name} is empty; expected a header with column names and rows.")
+    delimiter = max(DELIMITERS, key=first.count)
+    names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{path.name} has two columns called {name!r}; give every column a name of its own."
+            )
+    return delimiter, names

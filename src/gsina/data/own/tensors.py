@@ -1,0 +1,140 @@
+"""One graph with labelled nodes from a file of tensors, as PyG's ``Data.to_dict()`` has them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gsina.data.files import load_tensors
+from gsina.data.own.labels import Labels, Wish, read_labels
+from gsina.data.own.masks import NODE_SHARES, masked
+from gsina.data.own.result import OwnData, file_name
+from gsina.data.own.rules import Parts, at_random
+from gsina.data.own.splits import finish
+from gsina.data.own.table import fingerprint
+from gsina.data.packed import PackedGraphs
+
+HOW = "save it with torch.save(data.to_dict(), path) or safetensors.torch.save_file"
+MASKS = ("train", "val", "test", "id_test")
+
+
+def read_data_file(path: Path | str, *, kind: Wish = "auto", seed: int = 0) -> OwnData:
+    """Read one graph whose nodes have labels.
+
+    Tensors by name: ``edge_index`` ``[2, E]`` and ``y`` ``[N]`` or ``[N, T]`` (a whole number below
+    0, or NaN, is a missing label); ``x`` ``[N, F]``, ``edge_attr`` ``[E, D]``, and ``train_mask``,
+    ``val_mask``, ``test_mask`` and ``id_test_mask`` ``[N]`` where they exist. Without masks, nodes
+    are split at random. The edges are kept as they are. Nothing in the file is executed.
+
+    Args:
+        path: A ``.safetensors`` file, or one that ``torch.save`` made of a dict of tensors.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of the draws.
+    """
+    path = Path(path)
+    tensors = _tensors(path)
+    for needed in ("edge_index", "y"):
+        if needed not in tensors:
+            raise ValueError(
+                f"{path.name} has no {needed} but {', '.join(sorted(tensors)) or 'nothing'}; {HOW}."
+            )
+    y, edge_index = tensors["y"], tensors["edge_index"].long()
+    count = len(y) if y.dim() else 0
+    graphs = PackedGraphs(
+        x=_features(tensors.get("x"), count, path),
+        edge_index=_edges(edge_index, count, path),
+        node_ptr=torch.tensor([0, count]),
+        edge_ptr=torch.tensor([0, edge_index.size(1)]),
+        edge_attr=tensors.get("edge_attr"),
+    )
+    names = [str(node) for node in range(count)]
+    rows = range(1, count + 1)
+    labels = read_labels(_cells(y), rows, kind=kind, level="node")
+    parts, rule = _parts(tensors, labels, seed, path)
+    split = finish(parts, labels, rule=rule, seed=seed, shares=NODE_SHARES)
+    return masked(
+        file_name(path),
+        graphs,
+        labels,
+        split,
+        names=names,
+        rows=rows,
+        warnings=(),
+        source={"kind": "nodes", "file": path.name, "fingerprint": fingerprint(path)},
+    )
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}; check the path.")
+    if path.suffix == ".safetensors":
+        return load_tensors(path)[0]
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        raise ValueError(
+            f"{path.name} is not a file of tensors that can be read without running code; {HOW}."
+        ) from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} holds a {type(found).__name__}, expected a dict; {HOW}.")
+    return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+
+
+def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
+    if x is None:
+        return torch.ones(count, 1)
+    x = (x[:, None] if x.dim() == 1 else x).float()
+    if x.dim() != 2 or len(x) != count:
+        raise ValueError(f"{path.name}: x is {list(x.shape)}; expected [{count}, F] as y says.")
+    wrong = ~x.isfinite().all(dim=1)
+    if bool(wrong.any()):
+        node = int(wrong.nonzero()[0])
+        raise ValueError(f"{path.name}: x of node {node} is not finite; fill in missing features.")
+    return x
+
+
+def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise ValueError(f"{path.name}: edge_index is {list(edge_index.shape)}; expected [2, E].")
+    outside = ((edge_index < 0) | (edge_index >= count)).any(dim=0)
+    if bool(outside.any()):
+        edge = int(outside.nonzero()[0])
+        raise ValueError(
+            f"{path.name}: edge {edge} joins {edge_index[:, edge].tolist()}; expected nodes 0 to "
+            f"{count - 1}."
+        )
+    return edge_index
+
+
+def _cells(y: Tensor) -> dict[str, list[str]]:
+    """Labels as the text of cells, one column a target."""
+    columns = (y[:, None] if y.dim() == 1 else y).t()
+    names = ["y"] if len(columns) == 1 else [f"y {i}" for i in range(1, len(columns) + 1)]
+    missing = (columns < 0) if not y.is_floating_point() else columns.isnan()
+    return {
+        name: ["" if gone else str(value) for value, gone in zip(column, empty, strict=True)]
+        for name, column, empty in zip(names, columns.tolist(), missing.tolist(), strict=True)
+    }
+
+
+def _parts(tensors: dict[str, Tensor], labels: Labels, seed: int, path: Path) -> tuple[Parts, str]:
+    found: Parts = {}
+    for part in MASKS:
+        mask = tensors.get(f"{part}_mask")
+        if mask is None:
+            continue
+        if mask.shape != (len(labels.y),) or mask.dtype != torch.bool:
+            raise ValueError(
+                f"{path.name}: {part}_mask is {mask.dtype} {list(mask.shape)}; expected bool "
+                f"[{len(labels.y)}]: choose one column if it has several."
+            )
+        found[part] = mask.nonzero().flatten().numpy()
+    if not found:
+        return at_random(labels, seed, NODE_SHARES), "random"
+    if missing := [part for part in ("train", "test") if part not in found]:
+        raise ValueError(f"{path.name} has masks but no {missing[0]}_mask; {HOW}.")
+    return {"val": np.zeros(0, dtype=np.int64)} | found, "own"

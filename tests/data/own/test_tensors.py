@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from gsina.data.own import read_data_file
+from gsina.data.task import Task
+
+
+def parts(**changes: Tensor | None) -> dict[str, Tensor]:
+    side = torch.arange(12)
+    found: dict[str, Tensor | None] = {
+        "x": torch.randn(12, 3),
+        "edge_index": torch.tensor([[0, 1, 2], [1, 2, 3]]),
+        "y": torch.arange(12) % 3,
+        "train_mask": side < 6,
+        "val_mask": (side >= 6) & (side < 9),
+        "test_mask": side >= 9,
+    } | changes
+    return {name: value for name, value in found.items() if value is not None}
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "pt"])
+def test_both_kinds_of_files(tmp_path: Path, ending: str) -> None:
+    path, tensors = tmp_path / f"a.{ending}", parts()
+    save_file(tensors, path) if ending == "safetensors" else torch.save(tensors, path)
+    own = read_data_file(path)
+    assert own.dataset.task == Task("multiclass", 3, "accuracy", "node")
+    assert torch.equal(own.dataset.train.x, tensors["x"])
+    assert torch.equal(own.dataset.train.edge_index, tensors["edge_index"])
+    for part in ("train", "val", "test"):
+        mask = own.dataset.splits[part].mask
+        assert mask is not None
+        assert torch.equal(mask, tensors[f"{part}_mask"])
+    assert own.names["test"] == ("9", "10", "11")
+    assert own.source["split"]["rule"] == "own"
+
+
+def test_pyg_data_as_a_dict(tmp_path: Path) -> None:
+    data = pytest.importorskip("torch_geometric.data").Data(**parts())
+    torch.save(data.to_dict(), tmp_path / "a.pt")
+    assert len(read_data_file(tmp_path / "a.pt").names["train"]) == 6
+    torch.save(data, tmp_path / "b.pt")
+    with pytest.raises(ValueError, match=r"without running code; save it with torch.save\(data.to"):
+        read_data_file(tmp_path / "b.pt")
+
+
+def test_without_masks_features_or_some_labels(tmp_path: Path) -> None:
+    y = torch.tensor([0, 1] * 6)
+    y[3] = -1
+    bare = parts(x=None, y=y, train_mask=None, val_mask=None, test_mask=None)
+    save_file(bare, tmp_path / "a.safetensors")
+    own = read_data_file(tmp_path / "a.safetensors")
+    assert own.dataset.task == Task("binary", 1, "roc_auc", "node")
+    assert own.dataset.train.x.tolist() == [[1]] * 12
+    assert own.source["split"]["rule"] == "random"
+    assert sum(len(names) for part, names in own.names.items() if part != "all") == 11
+    assert "1 of 12 rows have no label and do not count." in own.warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"y": None}, "has no y but edge_index"),
+        (
+            {"edge_index": torch.tensor([[0], [12]])},
+            r"edge 0 joins \[0, 12\]; expected nodes 0 to 11",
+        ),
+        ({"edge_index": torch.zeros(3, 2)}, r"edge_index is \[3, 2\]"),
+        ({"x": torch.zeros(5, 2)}, r"x is \[5, 2\]; expected \[12, F\]"),
+        ({"x": torch.full((12, 2), torch.nan)}, "x of node 0 is not finite"),
+        ({"train_mask": torch.ones(12, 10).bool()}, "choose one column if it has several"),
+        ({"test_mask": None}, "has masks but no test_mask"),
+    ],
+)
+def test_bad_files(tmp_path: Path, changes: dict[str, Tensor | None], message: str) -> None:
+    save_file(parts(**changes), tmp_path / "a.safetensors")
+    with pytest.raises(ValueError, match=message):
+        read_data_file(tmp_path / "a.safetensors")
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, ("raise SystemExit('executed')",)
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(Evil(), protocol=2), b"", b"not tensors"])
+def test_nothing_is_executed(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.pt").write_bytes(content)
+    with pytest.raises(ValueError, match="is not a file of tensors"):
+        read_data_file(tmp_path / "a.pt")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_data_file(tmp_path / "b.pt")
