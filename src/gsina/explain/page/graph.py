@@ -1,0 +1,77 @@
+"""`PageGraph`: one graph as the page shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class PageGraph:
+    """One graph, ready to be written into a page.
+
+    Attributes:
+        name: SMILES, id or sentence.
+        positions: Places of the nodes ``[N, 2]``, y upwards, in any unit.
+        edges: Ends of the edges ``[2, P]``, the two directions of an undirected one as one pair.
+        scores: Scores ``[P]`` that the soft top-r is solved from; ``None`` without attention.
+        copies: How many stored edges a pair stands for ``[P]``, 1 or 2.
+        node_labels: A text for each node, such as element symbols or words; or none.
+        edge_orders: Bond order of each pair (1, 2, 3, or 1.5 for aromatic); empty for graphs that
+            are not molecules.
+        probabilities: One a class, or none.
+        values: Predicted values of a regression, or probabilities of several targets, or none.
+        predicted: Text of the prediction.
+        truth: Text of the truth, empty if unknown.
+        right: Whether the prediction is right, if that is known.
+        confidence: Confidence of the prediction in [0, 1], if there is one.
+        edge_truth: Whether a pair is in the true explanation ``[P]``, bool, if that is known.
+        output_names: Names of the probabilities or values.
+    """
+
+    name: str
+    positions: Tensor
+    edges: Tensor
+    scores: Tensor | None
+    copies: Tensor
+    node_labels: tuple[str, ...] = ()
+    edge_orders: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()
+    predicted: str = ""
+    truth: str = ""
+    right: bool | None = None
+    confidence: float | None = None
+    edge_truth: Tensor | None = None
+    output_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        nodes, pairs = self.positions.size(0), self.edges.size(-1)
+        _expect(self.positions.shape == (nodes, 2), "positions", "[N, 2]", self.positions)
+        _expect(self.edges.shape == (2, pairs), "edges", "[2, P]", self.edges)
+        per_pair = {"scores": self.scores, "copies": self.copies, "edge_truth": self.edge_truth}
+        for name, value in per_pair.items():
+            if value is not None:
+                _expect(value.shape == (pairs,), name, f"[{pairs}], one a pair of nodes", value)
+        if pairs and not 0 <= int(self.edges.min()) <= int(self.edges.max()) < nodes:
+            raise ValueError(
+                f"edges of {self.name!r} must lie in 0 .. {nodes - 1}, got {int(self.edges.min())} "
+                f"to {int(self.edges.max())}."
+            )
+        texts = (("node_labels", self.node_labels, nodes), ("edge_orders", self.edge_orders, pairs))
+        for name, given, expected in texts:
+            if len(given) not in (0, expected):
+                raise ValueError(
+                    f"{name} of {self.name!r} has {len(given)} entries; expected {expected} "
+                    "or none."
+                )
+        for name, value in (("positions", self.positions), ("scores", self.scores)):
+            if value is not None and not bool(torch.isfinite(value).all()):
+                raise ValueError(f"{name} of {self.name!r} must be finite, got NaN or infinity.")
+
+
+def _expect(right: bool, name: str, shape: str, value: Tensor) -> None:
+    if not right:
+        raise ValueError(f"{name} must have the shape {shape}, got {list(value.shape)}.")

@@ -1,0 +1,143 @@
+"""From packed graphs and predictions to the graphs of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gsina.data.packed import PackedGraphs, offsets
+from gsina.data.task import Task
+from gsina.explain.page.graph import PageGraph
+from gsina.explain.page.layout import layout
+from gsina.explain.page.molecule import draw_molecule
+from gsina.explain.page.readings import read
+from gsina.training.evaluate import Predictions
+
+__all__ = ["PageGraph", "page_graphs"]
+
+
+def page_graphs(
+    graphs: PackedGraphs,
+    predictions: Predictions,
+    task: Task,
+    *,
+    names: Sequence[str],
+    smiles: Sequence[str] | None = None,
+    node_labels: Sequence[Sequence[str]] | None = None,
+    class_names: Sequence[str] = (),
+    target_names: Sequence[str] = (),
+) -> list[PageGraph]:
+    """Lay out graphs and put predictions and truth into words.
+
+    The scores of GSINA are stored after their standardisation, so the page's weights at the model's
+    ratio and temperature are the model's own (for ``scope="graph"``; with ``"batch"`` the page
+    holds the share in every graph instead). A method whose attention is no soft top-r keeps its
+    order of the edges; the page solves the soft top-r from its scores, or, where it has only
+    weights, from their logits.
+
+    Args:
+        graphs: The graphs G, in the order of the predictions.
+        predictions: What :func:`gsina.training.predict` returned for these very graphs.
+        task: The kind of labels.
+        names: One name a graph.
+        smiles: One SMILES string a graph: molecules are drawn by RDKit. A string that cannot be
+            read, or has other atoms than its graph, leaves that graph to the general layout.
+        node_labels: Texts of the nodes of each graph; by default the elements of molecules.
+        class_names: Names of the classes; by default their numbers.
+        target_names: Names of the columns of several targets; by default their numbers.
+    """
+    for what, given in (("names", names), ("SMILES", smiles), ("lists of labels", node_labels)):
+        if given is not None and len(given) != len(graphs):
+            raise ValueError(
+                f"got {len(given)} {what} for {len(graphs)} graphs; expected one each."
+            )
+    expected = graphs.x.size(0) if task.level == "node" else len(graphs)
+    if predictions.logits.shape != (expected, task.outputs):
+        raise ValueError(
+            f"got predictions of shape {list(predictions.logits.shape)}, expected "
+            f"{[expected, task.outputs]}; pass the predictions for these very graphs."
+        )
+    pairs = _pairs(graphs, predictions)
+    readings = read(predictions.logits, graphs, task, class_names, target_names)
+    counts, ptr = graphs.node_ptr.diff().tolist(), pairs.ptr.tolist()
+    result = []
+    for graph, reading in enumerate(readings):
+        rows = slice(ptr[graph], ptr[graph + 1])
+        edges = pairs.edges[:, rows]
+        places, symbols, orders = _place(counts[graph], edges, smiles[graph] if smiles else None)
+        result.append(
+            PageGraph(
+                name=str(names[graph]),
+                positions=places,
+                edges=edges,
+                scores=None if pairs.scores is None else pairs.scores[rows],
+                copies=pairs.copies[rows],
+                node_labels=tuple(map(str, node_labels[graph])) if node_labels else symbols,
+                edge_orders=orders,
+                edge_truth=None if pairs.truth is None else pairs.truth[rows],
+                **reading._asdict(),
+            )
+        )
+    return result
+
+
+class _Pairs(NamedTuple):
+    """Edges of all graphs, the two directions of one as one pair.
+
+    Attributes:
+        edges: Ends ``[2, P]``, local to the graph.
+        ptr: Offsets of the pairs of each graph ``[G + 1]``.
+        copies: Stored edges of each pair ``[P]``.
+        scores: One a pair ``[P]``, or ``None``.
+        truth: One a pair ``[P]``, bool, or ``None``.
+    """
+
+    edges: Tensor
+    ptr: Tensor
+    copies: Tensor
+    scores: Tensor | None
+    truth: Tensor | None
+
+
+def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
+    position = torch.arange(graphs.edge_index.size(1))
+    edge_graph = torch.repeat_interleave(graphs.edge_ptr.diff())
+    reverse = graphs.reverse
+    opposite = position if reverse is None else reverse + graphs.edge_ptr[edge_graph]
+    first = position <= opposite
+    back = opposite[first]
+    scores, truth = _scores(predictions), graphs.edge_truth
+    if scores is not None and scores.shape != position.shape:
+        raise ValueError(
+            f"got attention of {scores.numel()} edges for graphs with {position.numel()}; pass the "
+            "predictions for these very graphs."
+        )
+    return _Pairs(
+        edges=graphs.edge_index[:, first],
+        ptr=offsets(torch.bincount(edge_graph[first], minlength=len(graphs))),
+        copies=1 + (back != position[first]).long(),
+        # Halves before the sum: the two are mostly equal, and so stay exactly what they are.
+        scores=None if scores is None else scores[first] / 2 + scores[back] / 2,
+        truth=None if truth is None else truth[first] | truth[back],
+    )
+
+
+def _scores(predictions: Predictions) -> Tensor | None:
+    if predictions.scores is not None or predictions.edge is None:
+        return predictions.scores
+    return torch.logit(predictions.edge.float(), eps=1e-4) / 2
+
+
+def _place(
+    num_nodes: int, edges: Tensor, smiles: str | None
+) -> tuple[Tensor, tuple[str, ...], tuple[float, ...]]:
+    """Places of the nodes, and for molecules the elements and the bond orders."""
+    if smiles is not None and (drawing := draw_molecule(smiles)) is not None:
+        ends = [(int(start), int(end)) for start, end in edges.T.tolist()]
+        if drawing.matches(num_nodes, ends):
+            orders = tuple(drawing.orders[pair] for pair in ends)
+            return torch.from_numpy(drawing.positions), drawing.symbols, orders
+    return torch.from_numpy(layout(num_nodes, edges.numpy())), (), ()

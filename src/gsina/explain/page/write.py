@@ -1,0 +1,164 @@
+"""Write the page: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gsina.data.files import write_aside
+from gsina.explain.page.graph import PageGraph
+from gsina.names import check_name
+from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
+
+SCRIPTS = ("solver.js", "draw.js", "density.js", "page.js")
+#: Steps of the grid of places within the usual length of an edge.
+GRID = 100
+
+
+def write_page(
+    path: Path,
+    graphs: Sequence[PageGraph],
+    *,
+    title: str,
+    ratio: float,
+    temperature: float = 1.0,
+    node: str = "max",
+    summary: Sequence[tuple[str, str]] = (),
+    scores_table: Sequence[Sequence[str]] = (),
+    notes: Sequence[str] = (),
+) -> None:
+    """Write graphs, their predictions and the live soft top-r into one HTML file.
+
+    The page works from disk and never asks the network for anything. All texts are shown as texts,
+    whatever they hold.
+
+    Args:
+        path: The file; replaced as a whole when all is written.
+        graphs: The graphs, from :func:`page_graphs`. Without scores the page has no sliders.
+        title: The headline.
+        ratio: The model's share r, where its slider starts.
+        temperature: The model's tau, where its slider starts.
+        node: Weights of nodes from those of their edges: ``max``, ``mean`` or ``none``.
+        summary: Names and values to show on top.
+        scores_table: A header row and the rows of a table.
+        notes: Sentences to show on top.
+    """
+    check_numbers(ratio, temperature, 0.0, 1)
+    check_name(node, NODE_ATTENTIONS, "node attention")
+    double = any(g.scores is not None and g.scores.dtype == torch.float64 for g in graphs)
+    names: dict[tuple[str, ...], int] = {}
+    data = {
+        "title": title,
+        "ratio": ratio,
+        "temperature": temperature,
+        "node": node,
+        "single": not double,
+        "grid": GRID,
+        "summary": [list(map(str, line)) for line in summary],
+        "table": [list(map(str, row)) for row in scores_table],
+        "notes": list(map(str, notes)),
+        "graphs": [_graph(graph, double, names) for graph in graphs],
+        "outputNames": [list(known) for known in names],
+    }
+    with write_aside(Path(path)) as file:
+        file.write(_fill(title, embed(data)).encode())
+
+
+def embed(data: Any) -> str:
+    """JSON that cannot end the element it stands in, nor be taken for anything but JSON."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII, so no line separators
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _fill(title: str, data: str) -> str:
+    """Put style, scripts and data into the template, in one pass: none is searched for marks."""
+    style = _asset("page.css")
+    script = "\n".join(map(_asset, SCRIPTS))
+    # Only the style and the script of this very file may act, and nothing may be fetched.
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "TITLE": html.escape(title),
+        "POLICY": html.escape(policy, quote=False),
+        "STYLE": style,
+        "SCRIPT": script,
+        "DATA": data,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return files("gsina.explain.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    """One graph in short: what is empty or unknown is left out."""
+    copies = graph.copies.tolist()
+    entry: dict[str, Any] = {
+        "name": graph.name,
+        "places": _places(graph),
+        "ends": graph.edges.T.flatten().tolist(),
+        "scores": None if graph.scores is None else _numbers(graph.scores, double),
+        "copies": copies[0] if len(set(copies)) == 1 else copies,
+        "labels": graph.node_labels,
+        "orders": graph.edge_orders,
+        "probabilities": _rounded(graph.probabilities),
+        "values": _rounded(graph.values),
+        "names": None,
+        "predicted": graph.predicted,
+        "truth": graph.truth,
+        "right": graph.right,
+        "confidence": None if graph.confidence is None else _rounded([graph.confidence])[0],
+        "edgeTruth": None if graph.edge_truth is None else graph.edge_truth.int().tolist(),
+    }
+    if graph.output_names:
+        entry["names"] = names.setdefault(graph.output_names, len(names))
+    return {
+        key: value
+        for key, value in entry.items()
+        if value not in (None, "", ()) and (value != [] or key in ("scores", "places", "ends"))
+    }
+
+
+def _places(graph: PageGraph) -> list[int]:
+    """Places in hundredths of the usual length of an edge, x and y in turn, around the middle."""
+    place = graph.positions.double()
+    if not place.numel():
+        return []
+    ends = place[graph.edges]
+    lengths = (ends[0] - ends[1]).norm(dim=-1)
+    lengths = lengths[lengths > 0]
+    low, high = place.min(0).values, place.max(0).values
+    unit = lengths.median() if lengths.numel() else (high - low).max() / 2
+    centred = (place - (low + high) / 2) / (unit if float(unit) > 0 else 1.0)
+    return (centred * GRID).round().long().flatten().tolist()
+
+
+def _numbers(scores: Tensor, double: bool) -> list[float]:
+    """Scores with as many digits as their type has; the page rounds single precision back."""
+    if double:
+        return scores.double().tolist()
+    return [float(text) for text in scores.float().numpy().astype(str)]
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [float(f"{value:.5g}") if math.isfinite(value) else None for value in values]

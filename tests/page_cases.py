@@ -1,0 +1,86 @@
+"""Graphs and problems for the tests of the page and of its solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gsina import soft_top_r
+from gsina.explain.page import PageGraph
+
+RATIOS = (0.01, 0.3, 0.5, 0.77, 0.999, 1.0)
+TEMPERATURES = (0.01, 0.1, 1.0, 7.0, 100.0)
+
+
+def problems() -> list[dict[str, Any]]:
+    """Scores with ties, of all spreads and sizes, with one and two copies, at all settings."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = [
+        torch.zeros(0),
+        torch.tensor([2.5]),
+        torch.full((6,), -0.75),
+        torch.tensor([1.0, 1.0, 0.0, 0.0]),
+        torch.tensor([1e-9, 0.0, 40.0, -40.0]),
+        torch.randint(0, 3, (30,), generator=generator).float(),
+        torch.randn(200, generator=generator),
+        1e3 * torch.randn(50, generator=generator),
+        torch.cat([torch.full((99,), -5.0), torch.tensor([5.0])]),
+    ]
+    found = []
+    for scores in drawn:
+        copies = torch.randint(1, 3, scores.shape, generator=generator)
+        for ratio in RATIOS:
+            for temperature in TEMPERATURES:
+                found.append(
+                    {
+                        "scores": scores.tolist(),
+                        "copies": copies.tolist(),
+                        "ratio": ratio,
+                        "temperature": temperature,
+                    }
+                )
+    return found
+
+
+def weights(scores: Tensor, copies: Tensor, ratio: float, temperature: float) -> Tensor:
+    """Python's weights of pairs ``[P]``: every pair is solved as its stored edges, in float64."""
+    if scores.numel() == 0:
+        return scores.double()
+    stored = soft_top_r(scores.double().repeat_interleave(copies), ratio, temperature=temperature)
+    return stored[copies.cumsum(0) - 1]
+
+
+def expected(problem: dict[str, Any]) -> Tensor:
+    return weights(
+        torch.tensor(problem["scores"], dtype=torch.float64),
+        torch.tensor(problem["copies"], dtype=torch.long),
+        problem["ratio"],
+        problem["temperature"],
+    )
+
+
+def cycles(count: int, nodes: int = 8, **given: Any) -> list[PageGraph]:
+    """Undirected cycles with random scores, right and wrong in turn, in three classes."""
+    generator = torch.Generator().manual_seed(1)
+    angle = torch.arange(nodes) * (2 * torch.pi / nodes)
+    ring = torch.arange(nodes)
+    return [
+        PageGraph(
+            **{
+                "name": f"graph {number}",
+                "positions": torch.stack([angle.cos(), angle.sin()], dim=1),
+                "edges": torch.stack([ring, ring.roll(-1)]),
+                "scores": torch.randn(nodes, generator=generator),
+                "copies": torch.full((nodes,), 2),
+                "probabilities": (0.2, 0.3, 0.5),
+                "predicted": f"class {number % 3}",
+                "truth": f"class {number % 3 if number % 2 else (number + 1) % 3}",
+                "right": bool(number % 2),
+                "confidence": (number * 37 % 100) / 100,
+                **given,
+            }
+        )
+        for number in range(count)
+    ]
