@@ -141,6 +141,28 @@ def test_the_model_works_against_the_estimator() -> None:
     assert found[5.0] < found[0.0] - 0.5
 
 
+def test_the_information_does_not_teach_the_state_of_the_whole_graph() -> None:
+    gib = model(information=1.0)
+    batch = tiny.whole(tiny.motifs(2))
+    states = gib._squeeze(batch)
+    graph = states.graph.detach().requires_grad_()
+    subgraph = states.subgraph.detach().requires_grad_()
+    terms = gib._losses(states._replace(graph=graph, subgraph=subgraph), batch)
+    terms["information"].backward()
+    assert graph.grad is None
+    assert subgraph.grad is not None
+    assert subgraph.grad.abs().sum() > 0
+
+
+def test_learns_beside_its_information_loss() -> None:
+    torch.manual_seed(0)
+    gib = model(dropout=0.0)
+    batch = tiny.whole(tiny.motifs(8))
+    optimiser = torch.optim.Adam(gib.parameters(), 1e-2)
+    losses = [float(gib.step(batch, optimiser)["prediction"]) for _ in range(40)]
+    assert losses[-1] < 0.6 * losses[0]
+
+
 @pytest.mark.parametrize("undirected", [False, True])
 def test_trains_on_graphs_of_all_sizes(undirected: bool) -> None:
     gib = model()

@@ -118,7 +118,7 @@ def test_what_the_predictor_sees() -> None:
 def test_defaults_are_the_papers() -> None:
     config = GSINAConfig()
     assert (config.temperature, config.noise, config.iterations) == (1.0, 1.0, 10)
-    assert (config.node, config.scorer, config.predict_from) == ("max", "normed", "raw")
+    assert (config.node, config.scorer, config.predict_from) == ("auto", "normed", "raw")
 
 
 def test_settings_by_name_reach_the_attention() -> None:

@@ -102,13 +102,10 @@ def test_more_processes_than_graphs() -> None:
         check_sizes(Ranks(0, 9), "tiny", 33, 8)
 
 
-def test_a_method_with_steps_of_its_own_is_refused() -> None:
-    class Own(Method):
-        def step(self, batch: Any, optimiser: Any, epoch: int = 0) -> dict[str, Tensor]:
-            return {}
-
-    with pytest.raises(ValueError, match="Own has training steps of its own"):
-        Replica(Own(TASK), Ranks(0, 2))
+def test_a_method_that_needs_the_whole_batch_is_refused() -> None:
+    method = build_method("cigav2", NetworkSpec("gin", 4, 1), TASK, {})
+    with pytest.raises(ValueError, match="compares the graphs of a whole batch"):
+        Replica(method, Ranks(0, 2))
 
 
 def _other_versions(rank: int, file: str, box: Any) -> None:

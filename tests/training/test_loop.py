@@ -219,10 +219,9 @@ def test_infinite_labels_are_named() -> None:
 def test_splits_without_graphs_are_named() -> None:
     nothing = tiny.motifs(1)[[]]
     full = tiny.dataset(2)
-    for split, message in (("train", "train split of spmotif has no"), ("val", "without graphs")):
-        data = replace(full, splits={**full.splits, split: nothing})
-        with pytest.raises(ValueError, match=message):
-            fit(fresh(), data, settings(), LATEST)
+    for split in ("train", "val"):
+        with pytest.raises(ValueError, match=f"the {split} split of spmotif has no graphs"):
+            replace(full, splits={**full.splits, split: nothing})
 
 
 def stop_in(epoch: int) -> Callable[[int, int], None]:

@@ -64,7 +64,7 @@ def same_files(first: Path, second: Path) -> None:
         assert torch.equal(value, theirs[name]), name
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if "graph" in METHODS[name].levels])
 def test_three_and_three_epochs_are_six(name: str, tmp_path: Path) -> None:
     straight = train(tmp_path / "straight", 6, name)
     drawn = torch.get_rng_state()

@@ -6,6 +6,7 @@ import json
 from dataclasses import MISSING, fields
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from gsina.cli import show
@@ -13,7 +14,7 @@ from gsina.cli.options import AsJson
 
 
 def methods(as_json: AsJson = False) -> None:
-    """List the methods, their papers and their options.
+    """List the methods, their papers, what they can predict, and their options.
 
     \b
     [bold]Examples[/]
@@ -24,10 +25,17 @@ def methods(as_json: AsJson = False) -> None:
     if as_json:
         show.console.print_json(json.dumps(rows))
         return
-    table = Table("name", "level", "options and defaults", "paper", box=show.BOX)
+    table = Table("name", "level", "tasks", "options and defaults", "paper", box=show.BOX)
     for row in rows:
         options = "\n".join(f"{name}={value}" for name, value in row["options"].items())
-        table.add_row(row["name"], ", ".join(row["levels"]), options or show.NOTHING, row["paper"])
+        paper = f"{row['paper']}\n[{row['note']}]" if row["note"] else row["paper"]
+        table.add_row(
+            row["name"],
+            "\n".join(row["levels"]),
+            "\n".join(row["kinds"]),
+            options or show.NOTHING,
+            escape(paper),
+        )
     show.console.print(table)
     show.say("an option goes with --set, as in: gsina train spmotif --method gsina --set ratio=0.3")
 
@@ -39,11 +47,14 @@ def _rows() -> list[dict[str, Any]]:
         {
             "name": entry.name,
             "paper": entry.paper,
+            "label": entry.label,
+            "note": entry.note,
             "levels": list(entry.levels),
+            "kinds": list(entry.kinds),
             "options": {
                 field.name: None if field.default is MISSING else field.default
                 for field in fields(entry.config)
             },
         }
-        for entry in METHODS.values()
+        for entry in sorted(METHODS.values(), key=lambda entry: entry.name)
     ]

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gsina.data.batch import Batch
+from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.nn.attention import Attention
 
@@ -24,11 +25,15 @@ class Method(nn.Module):
     """A model together with its training objective.
 
     A method implements :meth:`forward` and, unless the plain task loss will do, :meth:`loss`. One
-    that needs inner loops or several optimisers overrides :meth:`step`.
+    that needs inner loops or several optimisers overrides :meth:`step`; one that has to see all
+    training graphs first overrides :meth:`prepare`.
     """
 
     #: Whether, in evaluation, a graph's output is the same in every batch.
     batch_invariant: bool = True
+    #: Whether the loss of a batch is the mean over its graphs and the steps are the plain ones, so
+    #: that several processes can share a batch.
+    shareable: bool = False
     #: The settings: a frozen dataclass, or ``None`` for a method without any.
     config: Any = None
 
@@ -52,6 +57,20 @@ class Method(nn.Module):
     def forward(self, batch: Batch) -> Output:
         """Predict; noise and dropout only in training mode."""
         raise NotImplementedError
+
+    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
+        """The training graphs of an epoch as the method wants them; called before its first step.
+
+        A method that infers environments attaches them here, as ``environment``. What it finds out
+        at epoch 0 must be in its parameters or buffers, or follow from them: a resumed run calls
+        this next at a later epoch. Torch's generator must be left as it was.
+
+        Args:
+            train: The training split, not to be changed.
+            epoch: Counted from 0.
+            batch_size: Graphs a step, for passes over the graphs.
+        """
+        return train
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Named terms whose sum is minimised.

@@ -90,8 +90,9 @@ class GIB(Method):
         I = max_f  mean f(g_i, s_i) - log mean exp f(g_j, s_i),     j another graph of the batch.
 
     f, a two-layer network, is trained by an inner loop in every step, on fixed states, and is fixed
-    itself in the step of the model. Its weights go on from batch to batch; its Adam starts anew in
-    every batch, so a checkpoint of the weights is all there is to resume from.
+    itself in the step of the model. So is the graph's state there: the subgraph is to forget the
+    graph, and not the network to describe it badly. f's weights go on from batch to batch; its Adam
+    starts anew in every batch, so a checkpoint of the weights is all there is to resume from.
 
     The attention that is reported is p for the nodes, ``p_i p_j`` for the edges.
 
@@ -162,7 +163,9 @@ class GIB(Method):
     def _losses(self, squeezed: Bottleneck, batch: Batch) -> dict[str, Tensor]:
         edges = batch.edge_groups
         apart = node_connectivity_loss(squeezed.membership, batch.edge_index, edges)
-        bound = information_bound(self._fixed_estimator, squeezed.graph, squeezed.subgraph)
+        # The graph is given: otherwise its state, too, could forget, and with it the subgraph's.
+        graph = squeezed.graph.detach()
+        bound = information_bound(self._fixed_estimator, graph, squeezed.subgraph)
         return {
             "prediction": task_loss(self.classifier(squeezed.subgraph), batch, self.task),
             "information": self.config.information * bound,

@@ -37,7 +37,8 @@ class GSINAConfig:
         noise: Factor sigma of the Gumbel noise in training.
         scope: ``graph`` (micro) or ``batch`` (macro).
         scorer: ``normed``, ``plain``, or a module from ``[E, 2H]`` to one score an edge.
-        node: Node attention: ``max``, ``mean`` or ``none``.
+        node: Node attention: ``max``, ``mean`` or ``none``; ``auto`` is ``max`` where graphs are
+            classified and ``none`` where nodes are.
         predict_from: What the predictor sees: the ``raw`` features, or the extractor's
             ``embedding`` of them (then the subgraph is no bottleneck: an embedding has seen the
             whole neighbourhood).
@@ -52,7 +53,7 @@ class GSINAConfig:
     noise: float = 1.0
     scope: Scope = "graph"
     scorer: str | nn.Module = "normed"
-    node: NodeAttention = "max"
+    node: Literal["auto", "max", "mean", "none"] = "auto"
     predict_from: Literal["raw", "embedding"] = "raw"
     solver: Solver = "exact"
     iterations: int = 10
@@ -64,7 +65,7 @@ class GSINAConfig:
         if isinstance(self.scorer, str):
             check_name(self.scorer, SCORERS, "scorer")
         check_name(self.scope, SCOPES, "scope")
-        check_name(self.node, NODE_ATTENTIONS, "node attention")
+        check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_name(self.solver, SOLVERS, "solver")
         if not self.connectivity >= 0:
             raise ValueError(f"connectivity must be 0 or more, got {self.connectivity}.")
@@ -101,6 +102,8 @@ class GSINA(Method):
         **overrides: Settings by name, such as ``ratio=0.3``.
     """
 
+    shareable = True
+
     def __init__(
         self,
         extractor: nn.Module,
@@ -131,7 +134,7 @@ class GSINA(Method):
             config.noise,
             config.scope,
             scorer=config.scorer,
-            node=config.node,
+            node=_node_attention(config, task),
             solver=config.solver,
             iterations=config.iterations,
         )
@@ -174,3 +177,9 @@ class GSINA(Method):
             reverse=batch.reverse,
         )
         return states, attention
+
+
+def _node_attention(config: GSINAConfig, task: Task | None) -> NodeAttention:
+    if config.node != "auto":
+        return config.node
+    return "none" if task is not None and task.level == "node" else "max"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gsina.data.task import Task
+from gsina.data.task import KINDS, Task
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec
 
@@ -26,6 +26,10 @@ class Entry:
         config: The frozen dataclass of its settings.
         paper: Where it was published.
         levels: ``graph``, ``node``, or both.
+        label: The name in tables.
+        note: What else a reader of a table must know of it.
+        kinds: The kinds of task that it can learn.
+        about: What it does that ties it to these levels and kinds, to end "method x ...".
     """
 
     name: str
@@ -33,16 +37,22 @@ class Entry:
     config: type
     paper: str
     levels: tuple[str, ...]
+    label: str
+    note: str = ""
+    kinds: tuple[str, ...] = KINDS
+    about: str = "extracts subgraphs of whole graphs"
 
 
 METHODS: dict[str, Entry] = {}
 
 
-def register(*, name: str, config: type, paper: str, levels: tuple[str, ...]) -> Callable[[M], M]:
-    """Class decorator that adds a method to the list."""
+def register(
+    *, name: str, config: type, paper: str, levels: tuple[str, ...], label: str = "", **more: Any
+) -> Callable[[M], M]:
+    """Class decorator that adds a method to the list; the arguments are those of :class:`Entry`."""
 
     def add(method: M) -> M:
-        METHODS[name] = Entry(name, method, config, paper, levels)
+        METHODS[name] = Entry(name, method, config, paper, levels, label or name.upper(), **more)
         return method
 
     return add
@@ -61,14 +71,19 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
     """A fresh model of the named method.
 
     Raises:
-        ValueError: The method cannot do the level of the task; names those that can.
+        ValueError: The method cannot do the level or kind of the task; names those that can.
     """
     config = make_config(name, options)
-    if task.level not in METHODS[name].levels:
-        able = sorted(other for other, entry in METHODS.items() if task.level in entry.levels)
-        raise ValueError(
-            f"method {name} extracts subgraphs of whole graphs and cannot predict labels of "
-            f"{task.level}s; methods that can: {', '.join(able)}."
-        )
-    method: Method = METHODS[name].method.build(spec, task, config)
+    chosen = METHODS[name]
+    for wanted, field, what in (
+        (task.level, "levels", f"predict labels of {task.level}s"),
+        (task.kind, "kinds", f"learn a {task.kind} task"),
+    ):
+        if wanted not in getattr(chosen, field):
+            able = sorted(key for key, entry in METHODS.items() if wanted in getattr(entry, field))
+            raise ValueError(
+                f"method {name} {chosen.about} and cannot {what}; methods that can: "
+                f"{', '.join(able)}."
+            )
+    method: Method = chosen.method.build(spec, task, config)
     return method

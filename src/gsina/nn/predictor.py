@@ -28,15 +28,22 @@ class Predictor(nn.Module):
             network's output is the logits.
         readout: ``sum``, ``mean`` or ``max`` over the nodes of each graph; ``None`` at node level,
             or for a network that pools by itself (which then sees no node attention).
+        per_node: Logits are those of nodes; then node attention multiplies the node states.
     """
 
     def __init__(
-        self, network: nn.Module, head: nn.Module | None = None, readout: str | None = None
+        self,
+        network: nn.Module,
+        head: nn.Module | None = None,
+        readout: str | None = None,
+        *,
+        per_node: bool = False,
     ) -> None:
         super().__init__()
         self.network = network
         self.head = head
         self.readout = None if readout is None else check_name(readout, READOUTS, "readout")
+        self.per_node = per_node
 
     def embed(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """Node states, with messages multiplied by ``edge_weight`` ``[E]``."""
@@ -47,11 +54,22 @@ class Predictor(nn.Module):
         edge, node = (None, None) if attention is None else (attention.edge, attention.node)
         return self.classify(self.embed(batch, edge), batch, node)
 
+    def represent(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
+        """Graph states ``[G, H]``, which the head takes."""
+        if self.readout is None:
+            raise ValueError(
+                "graph states need a predictor with a readout, and this one has none; make it as "
+                "Predictor(network, head, 'sum')."
+            )
+        return readout(self.embed(batch, edge_weight), batch.node_groups, self.readout)
+
     def classify(self, h: Tensor, batch: Batch, node_weight: Tensor | None = None) -> Tensor:
         """Logits from node states that :meth:`embed` returned."""
         if self.readout is not None:
             graphs = batch.node_groups
             h = readout(h, graphs, self.readout, node_weight)
+        elif self.per_node and node_weight is not None:
+            h = h * node_weight.to(h.dtype).unsqueeze(-1)
         return h if self.head is None else self.head(h)
 
 
@@ -84,17 +102,32 @@ class NetworkSpec:
     edge_channels: int | Sequence[int] = 0
     options: dict[str, Any] = field(default_factory=dict)
 
-    def network(self, in_channels: int | None = None) -> Any:
-        """A fresh backbone; ``in_channels`` replaces the data's node features."""
-        make = BACKBONES[check_name(self.backbone, BACKBONES, "backbone")]
+    def network(self, in_channels: int | None = None, out_channels: int | None = None) -> Any:
+        """A fresh backbone.
+
+        Args:
+            in_channels: Replaces the data's node features.
+            out_channels: Width of the output, for a backbone that ``heads_itself``.
+        """
+        make = self._make()
+        last = {} if out_channels is None else {"out_channels": out_channels}
         return make(
             self.in_channels if in_channels is None else in_channels,
             edge_channels=self.edge_channels,
-            **self.options,
+            **(self.options | last),
         )
 
     def predictor(self, task: Task, in_channels: int | None = None) -> Predictor:
-        """A fresh backbone with its own head and, at graph level, its readout."""
+        """A fresh backbone with its own head and, at graph level, its readout.
+
+        At node level the last layer of a backbone that ``heads_itself`` is the head.
+        """
+        per_node = task.level == "node"
+        if per_node and getattr(self._make(), "heads_itself", False):
+            return Predictor(self.network(in_channels, task.outputs), per_node=True)
         network = self.network(in_channels)
-        pool = network.readout if task.level == "graph" else None
-        return Predictor(network, network.make_head(task.outputs), pool)
+        pool = None if per_node else network.readout
+        return Predictor(network, network.make_head(task.outputs), pool, per_node=per_node)
+
+    def _make(self) -> Any:
+        return BACKBONES[check_name(self.backbone, BACKBONES, "backbone")]

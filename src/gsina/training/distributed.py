@@ -97,14 +97,14 @@ class Replica:
         ranks: This process.
 
     Raises:
-        ValueError: The method has steps of its own, which cannot be shared out.
+        ValueError: The method's loss or step needs the batch as a whole.
     """
 
     def __init__(self, method: Method, ranks: Ranks) -> None:
-        if type(method).step is not Method.step:
+        if not method.shareable:
             raise ValueError(
-                f"{type(method).__name__} has training steps of its own that cannot be shared by "
-                f"{ranks.world} processes; train it without torchrun."
+                f"the loss of {type(method).__name__} compares the graphs of a whole batch, which "
+                f"{ranks.world} processes cannot share; train it without torchrun."
             )
         self.ranks = ranks
         with warnings.catch_warnings():

@@ -84,11 +84,18 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     logits, y = predictions.logits, graphs.labels(task.level)
     if y is None:
         raise ValueError("these graphs have no labels to score against.")
+    sizes = graphs.node_ptr.diff()
     if task.level == "node" and graphs.mask is not None:
+        owner = torch.repeat_interleave(sizes)[graphs.mask]
+        sizes = torch.bincount(owner, minlength=len(graphs))
         logits, y = logits[graphs.mask], y[graphs.mask]
+    apart = task.level == "node" and task.per_graph and len(graphs) > 1
+    parts = sizes.tolist() if apart else [len(y)]
     result = {"loss": float(label_loss(logits, y, task))}
     for name in dict.fromkeys([task.metric, *(["accuracy"] if task.kind != "regression" else [])]):
-        result[name] = metrics.PREDICTION[name](logits, y, task)
+        each = zip(logits.split(parts), y.split(parts), strict=True)
+        scores = [metrics.PREDICTION[name](*part, task) for part in each]
+        result[name] = sum(scores) / len(scores)
     edge, truth = predictions.edge, graphs.edge_truth
     if edge is not None and truth is not None:
         graph = torch.repeat_interleave(graphs.edge_ptr.diff())

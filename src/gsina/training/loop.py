@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +15,11 @@ from torch import Tensor
 from gsina.data.batch import Batch
 from gsina.data.dataset import Dataset
 from gsina.data.files import to_json, write_aside
+from gsina.data.neighbours import count_seeds, sampled_batches
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods.base import Method
+from gsina.names import check_name
 from gsina.training.checkpoint import (
     Checkpoint,
     copy_weights,
@@ -45,11 +47,14 @@ class Settings:
 
     Attributes:
         epochs: Largest number of epochs.
-        batch_size: Graphs a step.
+        batch_size: Graphs a step; nodes a step if neighbours are sampled.
         learning_rate: Of Adam.
-        weight_decay: Of Adam (added to the gradient).
+        weight_decay: Of Adam (added to the gradient), or of AdamW.
         plateau_patience: Halve the learning rate when more than this many epochs in a row were not
             better than the selected one, and count anew; ``None``: never.
+        algorithm: ``adam`` or ``adamw``.
+        neighbours: At node level, the most incoming edges of a node in every hop that a step
+            samples, such as ``(10, 10)``; ``None``: whole graphs.
     """
 
     epochs: int = 100
@@ -57,6 +62,11 @@ class Settings:
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     plateau_patience: int | None = None
+    algorithm: str = "adam"
+    neighbours: tuple[int, ...] | None = None
+
+
+ALGORITHMS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
 @dataclass
@@ -119,7 +129,7 @@ def fit(
     ranks = ranks or Ranks()
     check_sizes(ranks, dataset.name, len(dataset.train), settings.batch_size)
     replica = None if ranks.alone else Replica(method, ranks)
-    optimiser = torch.optim.Adam(
+    optimiser = ALGORITHMS[check_name(settings.algorithm, ALGORITHMS, "algorithm")](
         method.parameters(),
         lr=settings.learning_rate,
         weight_decay=settings.weight_decay,
@@ -173,6 +183,9 @@ def _fingerprint(
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
     optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
+    for name, old in (("algorithm", "adam"), ("neighbours", None)):
+        if optimisation[name] == old:  # as it was before there was a choice
+            del optimisation[name]
     model = {name: list(value.shape) for name, value in method.state_dict().items()}
     sizes = [
         [len(part), *part.edge_index.shape, *part.x.shape] for part in (dataset.train, dataset.val)
@@ -212,9 +225,11 @@ def _epoch(
     method, size = take.method, settings.batch_size
     method.train()
     device = next(method.parameters()).device
-    steps = math.ceil(len(dataset.train) / size)
+    sampled = settings.neighbours is not None
+    steps = math.ceil((count_seeds(dataset.train) if sampled else len(dataset.train)) / size)
     totals: dict[str, Tensor] = {}
-    for step, (batch, share) in enumerate(take.ranks.batches(dataset.train, size, take.shuffle)):
+    train = method.prepare(dataset.train, epoch, size)
+    for step, (batch, share) in enumerate(_batches(take, train, settings)):
         batch = batch.to(device)
         terms = take(batch, share, epoch)
         for name, term in terms.items():
@@ -239,6 +254,20 @@ def _epoch(
         "seconds": round(trained - started, 4),
         "seconds_validation": round(time.perf_counter() - trained, 4),
     }
+
+
+def _batches(take: Steps, train: PackedGraphs, settings: Settings) -> Iterator[tuple[Batch, float]]:
+    """This process's part of every batch, and its share of it."""
+    size, neighbours = settings.batch_size, settings.neighbours
+    if neighbours is None:
+        yield from take.ranks.batches(train, size, take.shuffle)
+        return
+    if not take.ranks.alone:
+        raise ValueError(
+            f"neighbours are sampled in one process, got {take.ranks.world}; run without torchrun."
+        )
+    for batch in sampled_batches(train, size, neighbours, take.shuffle):
+        yield batch, 1.0
 
 
 def _check_finite(batch: Batch, totals: dict[str, Tensor], epoch: int, step: int) -> None:

@@ -1,0 +1,143 @@
+"""CNC: learn from the pairs that a plain network gets wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gsina.data.batch import Batch
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Task
+from gsina.methods import contrast
+from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.environments import attach_environment
+from gsina.methods.reference import ReferenceConfig, reference_logits, train_reference
+from gsina.methods.registry import register
+from gsina.names import check_name
+from gsina.nn.predictor import NetworkSpec, Predictor
+
+
+@dataclass(frozen=True)
+class CNCConfig(ReferenceConfig):
+    """Settings of CNC.
+
+    Attributes:
+        contrast: Coefficient alpha of the contrastive loss.
+        temperature: Of the cosines.
+        pairs: Which pairs are contrasted: the ``paper``'s, or those of the CIGA benchmark's
+            ``release``.
+    """
+
+    contrast: float = 1.0
+    temperature: float = 1.0
+    pairs: Literal["paper", "release"] = "paper"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.contrast >= 0:
+            raise ValueError(f"contrast must be 0 or more, got {self.contrast}.")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}.")
+        check_name(self.pairs, ("paper", "release"), "choice of pairs")
+
+
+@register(
+    name="cnc",
+    config=CNCConfig,
+    paper="Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for "
+    "improving robustness to spurious correlations, ICML 2022",
+    levels=("graph",),
+    kinds=contrast.KINDS,
+    about=contrast.ABOUT,
+)
+class CNC(Method):
+    """Pull together graphs of one class that a reference tells apart, push apart those it mixes up.
+
+    1. A second network of the same make, the reference, is trained by ERM before the first epoch;
+       what it predicts for a training graph, p_i, is the graph's pseudo-environment.
+    2. The loss is ``CE + alpha`` times the contrastive loss of the graph states in front of the
+       head (:func:`~gsina.methods.contrast.contrastive_loss`). Positives of i are j with
+       ``y_j = y_i, p_j != p_i``; negatives are j with ``y_j != y_i, p_j = p_i``. A batch without
+       any positive takes all pairs of one class, one without any negative all pairs of two.
+
+    Unlike the CIGA benchmark's release, where j is a positive if the reference is wrong about it
+    and a negative if it is right, whatever it says of i (``pairs="release"``); where an anchor may
+    be its own negative; and where the reference is the checkpoint of one seed, selected on the
+    validation graphs, for all seeds. Here it is this run's own, trained for a fixed time.
+    """
+
+    seed: Tensor
+
+    def __init__(
+        self, predictor: Predictor, reference: Predictor, task: Task, config: CNCConfig
+    ) -> None:
+        super().__init__(task)
+        self.config = config
+        self.predictor = predictor
+        self.reference = reference.requires_grad_(False)
+        self.register_buffer("seed", torch.randint(2**31, ()))
+        self._environment: Tensor | None = None
+
+    @classmethod
+    def build(cls, spec: NetworkSpec, task: Task, config: CNCConfig) -> CNC:
+        """A fresh model and a fresh reference."""
+        return cls(spec.predictor(task), spec.predictor(task), task, config)
+
+    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
+        """Train the reference at epoch 0; attach what it says of the graphs."""
+        if epoch == 0:
+            train_reference(
+                self.reference,
+                train,
+                self.task,
+                self.config,
+                seed=int(self.seed),
+                batch_size=batch_size,
+            )
+        if epoch == 0 or self._environment is None:
+            logits = reference_logits(self.reference, train, batch_size)
+            assert train.y is not None  # the reference has learned from them
+            predicted = predictions(logits, self.task)
+            wrong = (predicted != train.y).view(len(train), -1).any(1)
+            number = contrast.class_numbers(predicted, self.task)
+            self._environment = number if self.config.pairs == "paper" else wrong.long()
+        return attach_environment(train, self._environment)
+
+    def forward(self, batch: Batch) -> Output:
+        """Predict from the whole graph."""
+        return Output(self.predictor(batch))
+
+    def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
+        """Prediction loss and contrastive loss."""
+        states = self.predictor.represent(batch)
+        logits = self.predictor.head(states)  # type: ignore[misc]
+        positive, negative = self._pairs(batch)
+        apart = contrast.contrastive_loss(states, positive, negative, self.config.temperature)
+        return {
+            "prediction": task_loss(logits, batch, self.task),
+            "contrast": self.config.contrast * apart,
+        }
+
+    def _pairs(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Positives and negatives ``[G, G]``; a batch that was not prepared has all pairs."""
+        same, different = contrast.pairs(contrast.class_numbers(batch.labels, self.task))
+        environment = batch.environment
+        if environment is None:
+            return same, different
+        if self.config.pairs == "paper":
+            mixed_up = environment.unsqueeze(0) == environment.unsqueeze(1)
+        else:
+            mixed_up = environment.unsqueeze(0) == 0
+        positive, negative = same & ~mixed_up, different & mixed_up
+        return (
+            torch.where(positive.any(), positive, same),
+            torch.where(negative.any(), negative, different),
+        )
+
+
+def predictions(logits: Tensor, task: Task) -> Tensor:
+    """Predicted labels, in the form of the task's labels."""
+    return logits.argmax(1) if task.kind == "multiclass" else (logits > 0).to(logits.dtype)

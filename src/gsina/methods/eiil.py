@@ -1,0 +1,104 @@
+"""EIIL: invariance across the environments that a plain network violates most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from gsina.data.batch import Batch
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Task
+from gsina.methods.environments import (
+    ABOUT,
+    AcrossEnvironments,
+    attach_environment,
+    check_penalty,
+    loss_slopes,
+)
+from gsina.methods.irm import FORMS, irm_penalty
+from gsina.methods.reference import ReferenceConfig, reference_logits, train_reference
+from gsina.methods.registry import register
+from gsina.names import check_name
+from gsina.nn.predictor import NetworkSpec, Predictor
+
+
+@dataclass(frozen=True)
+class EIILConfig(ReferenceConfig):
+    """Settings of EIIL.
+
+    Attributes:
+        penalty: Coefficient lambda of IRM's penalty.
+        form: ``squares`` or ``product``, as in IRM.
+    """
+
+    penalty: float = 1.0
+    form: Literal["squares", "product"] = "squares"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_penalty(self.penalty)
+        check_name(self.form, FORMS, "form of the penalty")
+
+
+@register(
+    name="eiil",
+    config=EIILConfig,
+    paper="Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021",
+    levels=("graph",),
+    about=ABOUT,
+)
+class EIIL(AcrossEnvironments):
+    """Train a reference, split the graphs so that it is as bad at invariance as can be, run IRM.
+
+    1. A second network of the same make, the reference, is trained by ERM before the first epoch.
+    2. With g_i the slope of graph i's loss under a factor on the reference's logits, the paper
+       looks for soft environments s that maximise IRM's penalty
+       ``(sum_i s_i g_i)^2 + (sum_i (1 - s_i) g_i)^2``. That is convex in ``sum_i s_i g_i``, so the
+       best s puts all graphs of positive slope into one environment and all others into the other:
+       no ascent is needed.
+    3. IRM (:class:`~gsina.methods.irm.IRM`) on these two environments.
+
+    Unlike the CIGA benchmark's release, which infers the environments of every batch anew, from the
+    model that is being trained, by 20 small steps that hardly move them from their random start,
+    and on raw logits in place of log-probabilities.
+    """
+
+    def __init__(
+        self, predictor: Predictor, reference: Predictor, task: Task, config: EIILConfig
+    ) -> None:
+        super().__init__(predictor, task, config)  # type: ignore[arg-type]
+        self.reference = reference.requires_grad_(False)
+        self._environment: Tensor | None = None
+
+    @classmethod
+    def build(cls, spec: NetworkSpec, task: Task, config: EIILConfig) -> EIIL:  # type: ignore[override]
+        """A fresh model and a fresh reference."""
+        return cls(spec.predictor(task), spec.predictor(task), task, config)
+
+    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
+        """Train the reference at epoch 0; attach the environments that follow from it."""
+        if epoch == 0:
+            train_reference(
+                self.reference,
+                train,
+                self.task,
+                self.config,
+                seed=int(self.seed),
+                batch_size=batch_size,
+            )
+        if epoch == 0 or self._environment is None:
+            logits = reference_logits(self.reference, train, batch_size)
+            assert train.y is not None  # the reference has learned from them
+            self._environment = worst_environments(logits, train.y, self.task)
+        return attach_environment(train, self._environment)
+
+    def penalise(self, logits: Tensor, batch: Batch) -> Tensor:
+        """IRM's penalty."""
+        return irm_penalty(logits, batch, self.task, self.config.form)
+
+
+def worst_environments(logits: Tensor, y: Tensor, task: Task) -> Tensor:
+    """The two environments ``[G]``, 0 or 1, in which the logits violate IRM's condition most."""
+    return (loss_slopes(logits, y, task) > 0).long()

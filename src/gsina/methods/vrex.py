@@ -1,0 +1,43 @@
+"""V-REx: equal risks in all environments."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from gsina.data.batch import Batch
+from gsina.methods.environments import (
+    ABOUT,
+    AcrossEnvironments,
+    EnvironmentConfig,
+    environment_risks,
+)
+from gsina.methods.registry import register
+
+
+def variance(values: Tensor) -> Tensor:
+    """Unbiased variance of ``[K]``; 0 for fewer than two values."""
+    return values.var() if values.numel() > 1 else values.sum() * 0
+
+
+@register(
+    name="vrex",
+    config=EnvironmentConfig,
+    paper="Krueger et al., Out-of-distribution generalization via risk extrapolation, ICML 2021",
+    levels=("graph",),
+    label="V-REx",
+    about=ABOUT,
+)
+class VREx(AcrossEnvironments):
+    """Mean loss, and the variance of the risks R_e of the environments.
+
+        CE + lambda Var_e R_e,
+
+    unbiased: ``(R_0 - R_1)^2 / 2`` for two. Unlike the CIGA benchmark's release, where the risks
+    are turned into plain numbers first, the penalty has a gradient: the release trains ERM under
+    this name, and method ``erm`` does the same. Environments belong to graphs, not to places in
+    the epoch.
+    """
+
+    def penalise(self, logits: Tensor, batch: Batch) -> Tensor:
+        """The variance of the risks."""
+        return variance(environment_risks(logits, batch, self.task))
