@@ -73,6 +73,15 @@ def test_roc_auc(seed: int) -> None:
     assert metrics.roc_auc(logits, y, CLASSES) == pytest.approx(mean(areas))
 
 
+def test_roc_auc_of_two_classes_is_that_of_the_probability() -> None:
+    """The logits of one class alone have another order than its probability."""
+    logits = torch.tensor([[5.0, 6.0], [0.0, 4.0], [9.0, 8.0], [1.0, 2.5]])
+    y = torch.tensor([1, 1, 0, 0])
+    margin = (logits[:, 1] - logits[:, 0])[:, None]
+    expected = metrics.roc_auc(margin, y.float()[:, None], Task("binary", 1, "roc_auc"))
+    assert metrics.roc_auc(logits, y, Task("multiclass", 2, "roc_auc")) == expected == 0.75
+
+
 def test_roc_auc_leaves_out_outputs_of_one_class() -> None:
     logits = torch.tensor([[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]])
     y = torch.tensor([[0.0, 1.0], [1.0, 1.0], [1.0, NAN]])

@@ -6,22 +6,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gsina.estimators import GraphClassifier, GraphRegressor, NodeClassifier
     from gsina.methods.gsina import GSINA
     from gsina.nn.attention import Attention, GraphSinkhornAttention
     from gsina.ops.soft_top_r import soft_top_r
+    from gsina.training.model_folder import load_model
 
 __version__ = "0.1.0"
 
-__all__ = ["GSINA", "Attention", "GraphSinkhornAttention", "__version__", "soft_top_r"]
+__all__ = [
+    "GSINA",
+    "Attention",
+    "GraphClassifier",
+    "GraphRegressor",
+    "GraphSinkhornAttention",
+    "NodeClassifier",
+    "__version__",
+    "load_model",
+    "soft_top_r",
+]
 
 #: Where the public names live. They are imported when first used: `gsina --help` needs no torch.
 _HOMES = {
     "GSINA": "gsina.methods",
     "Attention": "gsina.nn",
+    "GraphClassifier": "gsina.estimators",
+    "GraphRegressor": "gsina.estimators",
     "GraphSinkhornAttention": "gsina.nn",
+    "NodeClassifier": "gsina.estimators",
+    "load_model": "gsina.training.model_folder",
     "soft_top_r": "gsina.ops",
 }
-_MODULES = ("data", "experiments", "explain", "methods", "metrics", "nn", "ops", "training")
+_MODULES = (
+    "data",
+    "estimators",
+    "experiments",
+    "explain",
+    "methods",
+    "metrics",
+    "nn",
+    "ops",
+    "training",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """Metrics of predictions and of explanations.
 
-Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE.
+Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE, R2.
 Explanations: ROC-AUC of edge attention against ground truth (pooled and per graph), precision@k.
 All take tensors and return Python floats; a value that is not defined (no label, one class only)
 is NaN, never a made-up number.
@@ -40,8 +40,13 @@ def roc_auc(logits: Tensor, y: Tensor, task: Task) -> float:
     """Mean over outputs of the area under the ROC curve.
 
     Outputs whose labels are all missing or all of one class do not count; NaN if none is left.
-    Multiclass: one class against the rest, mean over classes.
+    Multiclass: one class against the rest, mean over classes; with two classes, the area of the
+    probability of either.
     """
+    if task.kind == "multiclass" and logits.size(1) == 2:
+        logits = logits.double() - logits.flip(
+            1
+        )  # the order of probabilities is that of the margins
     scores = logits.double().cpu().numpy()
     if task.kind == "multiclass":
         labels = torch.nn.functional.one_hot(y.clamp(min=0), logits.size(1)).double()
@@ -76,6 +81,19 @@ def rmse(predicted: Tensor, y: Tensor, task: Task) -> float:
     if not bool(known.any()):
         return math.nan
     return float((predicted[known].double() - y[known].double()).square().mean().sqrt())
+
+
+def r2(predicted: Tensor, y: Tensor, task: Task) -> float:
+    """Coefficient of determination, mean over outputs; constant or missing outputs do not count."""
+    y = y.view_as(predicted)
+    shares = []
+    for guess, column in zip(predicted.double().T, y.double().T, strict=True):
+        known = ~column.isnan()
+        truth = column[known]
+        total = float((truth - truth.mean()).square().sum()) if bool(known.any()) else 0.0
+        if total > 0:
+            shares.append(1 - float((guess[known] - truth).square().sum()) / total)
+    return float(np.mean(shares)) if shares else math.nan
 
 
 def _known_classes(

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gsina.cli import bench, datasets, demo, methods, report, show, train
+from gsina.cli import (
+    bench,
+    datasets,
+    demo,
+    explain,
+    figure,
+    methods,
+    predict,
+    report,
+    show,
+    train,
+    tune,
+)
 
 
 class Sentences(TyperGroup):
@@ -29,10 +41,14 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
+app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("bench")(bench.bench)
 app.command("report")(report.report)
+app.add_typer(figure.figure, name="figure")
 
 
 def _version(wanted: bool) -> None:
@@ -54,6 +70,10 @@ def options(
 
     \b
     gsina demo                          two models and a picture, in a few minutes
+    gsina train molecules.csv --target active --out run       train on your own file
+    gsina tune molecules.csv --target active --out search     find good settings
+    gsina predict run new.csv -o out.csv                      predict new rows
+    gsina explain run new.csv -o page.html                    see what decides
     gsina train spmotif --bias 0.5      train GSINA on Spurious-Motif
     gsina datasets                      what there is to train on
     gsina methods                       what there is to train

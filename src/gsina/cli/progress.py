@@ -106,3 +106,37 @@ class Epochs:
         if ran <= 0 or passed >= self.epochs:
             return None
         return (time.perf_counter() - self._began) / ran * (self.epochs - passed)
+
+
+class Count:
+    """Shows how many rows of a file are done, on a terminal only.
+
+    Args:
+        label: What is done with them.
+    """
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Count:
+        if show.console.is_terminal:
+            columns = (
+                TextColumn("[bold]{task.description}"),
+                BarColumn(bar_width=14),
+                TextColumn("{task.fields[state]}"),
+            )
+            self._bar = Progress(*columns, console=show.console, transient=True)
+            self._bar.add_task(self.label, total=None, state="")
+            self._bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, of: int | None = None) -> None:
+        """So many rows are done."""
+        if self._bar is not None:
+            state = f"{done:,}" if of is None else f"{done:,} of {of:,}"
+            self._bar.update(self._bar.task_ids[0], completed=done, total=of, state=state)

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
@@ -40,6 +40,7 @@ METRICS = {
     "mcc": "MCC",
     "f1": "F1",
     "rmse": "RMSE",
+    "r2": "R2",
     "explanation_auc": "explanation ROC-AUC",
     "precision_at_5": "precision@5",
 }
@@ -87,8 +88,9 @@ def _sentence(problem: Exception) -> str | None:
         return str(problem)
     # Imported here because it brings torch, which `gsina --help` can do without.
     from gsina.training import Diverged
+    from gsina.training.distributed import LostProcess
 
-    return str(problem) if isinstance(problem, Diverged) else None
+    return str(problem) if isinstance(problem, (Diverged, LostProcess)) else None
 
 
 def _system_sentence(problem: OSError) -> str:
@@ -111,16 +113,19 @@ def number(value: float | None, name: str) -> str:
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
-def metrics_table(result: dict[str, Any], metric: str, shifted: bool = True) -> Table:
+def metrics_table(
+    result: dict[str, Any], metric: str, shifted: bool = True, also: Sequence[str] = ()
+) -> Table:
     """The metrics of a result, one row a split.
 
     Args:
         result: The content of a result file.
         metric: The main metric of the task.
         shifted: Whether the test split is out of distribution.
+        also: Further metrics to show where there are any.
     """
     scores: dict[str, dict[str, float]] = result["metrics"]
-    names = [metric, "explanation_auc", "precision_at_5"]
+    names = list(dict.fromkeys([metric, *also, "explanation_auc", "precision_at_5"]))
     names = [name for name in names if any(name in row for row in scores.values())]
     table = Table("split", *(METRICS[name] for name in names), "loss", box=BOX)
     for column in table.columns[1:]:

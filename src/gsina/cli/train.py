@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from gsina.cli import show
+from gsina.cli import own_options, show
 from gsina.cli.options import Threads, command, pairs, use_threads
+from gsina.cli.own import OwnPlan, run_plan, run_recipe
+from gsina.cli.own_options import Source, kind_of
 from gsina.cli.progress import Epochs
 
 if TYPE_CHECKING:
     from gsina.data.dataset import Dataset
     from gsina.experiments.recipe import Recipe
+    from gsina.training.distributed import Ranks
 
 
 class Plan(NamedTuple):
@@ -26,7 +29,12 @@ class Plan(NamedTuple):
 
 def train(
     dataset: Annotated[
-        str | None, typer.Argument(help="Name of a dataset; see [bold]gsina datasets[/].")
+        str | None,
+        typer.Argument(
+            help="Your file: molecules (.csv), graphs (.jsonl, or a folder of .json), one graph of "
+            "tensors (.safetensors, .pt); or the name of a dataset (see [bold]gsina datasets[/]), "
+            "or [bold]tu:NAME[/] of the TU collection."
+        ),
     ] = None,
     recipe: Annotated[
         Path | None, typer.Option(help="A TOML file that says everything but the seed.")
@@ -42,7 +50,11 @@ def train(
         float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")
     ] = None,
     ratio: Annotated[
-        float | None, typer.Option(help="Share of the edges to keep, short for --set ratio=...")
+        str | None,
+        typer.Option(
+            help="Share of the edges to keep, short for --set ratio=...; for your own file also "
+            "[bold]auto[/], which tries a few and keeps the best on validation data."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -72,33 +84,103 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
     threads: Threads = None,
+    smiles: own_options.Smiles = None,
+    target: own_options.Targets = None,
+    task: own_options.TaskKind = None,
+    split: own_options.Split = None,
+    split_column: own_options.SplitColumn = None,
+    time: own_options.Time = None,
+    environment: own_options.Environment = None,
+    directed: own_options.Directed = False,
+    nodes: own_options.Nodes = None,
+    edges: own_options.Edges = None,
+    id: own_options.Id = None,
+    label: own_options.Label = None,
+    edge_source: own_options.EdgeSource = None,
+    edge_target: own_options.EdgeTarget = None,
+    feature: own_options.Features = None,
 ) -> None:
-    """Train one model and evaluate it on every split.
+    """Train one model and evaluate it on every split: on your own file, or on a named dataset.
 
-    What is not said follows the published recipe, if there is one.
+    For your own file there are defaults for everything; a run ends with a model
+    folder, a table of scores and a page to look at. For named datasets, what is
+    not said follows the published recipe, if there is one.
 
     \b
     [bold]Examples[/]
+    gsina train molecules.csv --smiles smiles --target active --split scaffold --out run
+    gsina train molecules.csv --target a --target b --ratio auto --out run
+    gsina train graphs.jsonl --split size --out run
+    gsina train --nodes nodes.csv --edges edges.csv --label label --time year --out run
+    gsina train --out run --resume
     gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
     gsina train spmotif --method gsat --set final_ratio=0.5
     gsina train --recipe mine.toml --seed 3
     gsina train --out runs/first --resume
     """
     use_threads(threads)
+    source = Source(
+        smiles=smiles,
+        targets=tuple(target or ()),
+        nodes=nodes,
+        edges=edges,
+        id=id,
+        label=label,
+        edge_source=edge_source,
+        edge_target=edge_target,
+        features=tuple(feature or ()),
+        directed=directed,
+        task=task,
+        split=split,
+        split_column=split_column,
+        time=time,
+        environment=environment,
+    )
     data = pairs(data_options or [], "--data-option") | _named(bias=bias)
-    options = pairs(settings or [], "--set") | _named(ratio=ratio)
+    options = pairs(settings or [], "--set") | _named(ratio=_ratio(ratio))
     changes = _named(
         epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
     )
     given = _named(method=method, backbone=backbone) | data | options | changes
+    from gsina.experiments.own_folder import is_own_run
+    from gsina.experiments.own_recipe import is_own_recipe
+
+    own = None if dataset is None else kind_of(dataset)
+    if nodes is not None or edges is not None:
+        own = "nodes"
+    again = own is None and dataset is None and recipe is None and resume and out is not None
+    if own is not None or (again and out is not None and is_own_run(out)):
+        if recipe is not None or data:
+            raise ValueError("--recipe, --bias and --data-option are for named datasets.")
+        said = OwnPlan(own, dataset, source, method, backbone, options, changes, seed, out)
+        run_plan(said, resume, force)
+        return
+    if source.given():
+        raise ValueError(
+            f"{source.given()[0]} is for your own files; {dataset or 'this'} is none of them."
+        )
+    if options.get("ratio") == "auto":
+        raise ValueError("--ratio auto is for your own files; name a share such as 0.5.")
     if recipe is not None:
         _alone("--recipe", given | _named(dataset=dataset))
+        if is_own_recipe(recipe):
+            run_recipe(recipe, seed, out, resume, force)
+            return
     elif dataset is None:
         if not resume or out is None:
             raise ValueError("name a dataset, a --recipe, or with --resume the --out of a run.")
         _alone("--resume without a dataset", given.keys() - {"epochs"})
     plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out)
     _run(plan, resume, force, threads)
+
+
+def _ratio(text: str | None) -> float | str | None:
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--ratio must be a number such as 0.5, or auto; got {text!r}.") from None
 
 
 def _named(**values: Any) -> dict[str, Any]:
@@ -156,15 +238,22 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.data.catalog import load_dataset
     from gsina.experiments.folder import Saved, claim, note_run, saved
     from gsina.experiments.run import run
+    from gsina.training.distributed import join
+    from gsina.training.versions import versions
 
     if resume and force:
         raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
     recipe, seed, out = plan
+    ranks = join(versions())
+    if not ranks.first:
+        _follow(plan, resume, ranks)
+        return
     claim(out, recipe, seed, resume=resume, force=force)
     try:
         dataset = load_dataset(recipe.data.name, **recipe.data.options)
         note_run(out, recipe, seed)
-        _introduce(plan, dataset)
+        ranks.agree("the data are prepared")
+        _introduce(plan, dataset, ranks)
         before = saved(out) if resume else Saved([])
         if resume:
             done = len(before.history)
@@ -184,6 +273,7 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
                 out=out,
                 resume=resume,
                 dataset=dataset,
+                ranks=ranks,
                 on_batch=bar.on_batch,
                 on_epoch=bar.on_epoch,
             )
@@ -197,6 +287,14 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     _conclude(plan, finished.result, metric)
 
 
+def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
+    """The part of the other processes of a job: no word, no file."""
+    from gsina.experiments.run import run
+
+    ranks.agree("")  # the first process prepares the data for all
+    run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)
+
+
 def _shifted(plan: Plan) -> bool:
     """Whether the test data differ from the training data in kind."""
     from gsina.data.catalog import DATASETS
@@ -204,9 +302,12 @@ def _shifted(plan: Plan) -> bool:
     return not DATASETS[plan.recipe.data.name].shift.startswith("none")
 
 
-def _introduce(plan: Plan, dataset: Dataset) -> None:
+def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
     sizes = ", ".join(f"{len(part):,} {split}" for split, part in dataset.splits.items())
     show.say(f"{dataset.name}: {sizes} graphs")
+    if not ranks.alone:
+        size = plan.recipe.optimiser.batch_size
+        show.say(f"{ranks.world} processes share every batch of {size}")
     for note in dataset.notes:
         show.say(f"note: {note}")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -58,6 +60,10 @@ class MethodPart(_Part):
         return self
 
 
+#: Arguments of a backbone that the data and the task decide.
+NO_OPTIONS = ("in_channels", "edge_channels", "out_channels")
+
+
 class BackbonePart(_Part):
     """Which network, with its settings."""
 
@@ -67,9 +73,7 @@ class BackbonePart(_Part):
     @model_validator(mode="after")
     def _known(self) -> BackbonePart:
         make = BACKBONES[check_name(self.name, BACKBONES, "backbone")]
-        check_options(
-            make, self.options, f"backbone {self.name}", leave_out=("in_channels", "edge_channels")
-        )
+        check_options(make, self.options, f"backbone {self.name}", leave_out=NO_OPTIONS)
         return self
 
 
@@ -81,6 +85,8 @@ class OptimiserPart(_Part):
     learning_rate: float = Field(default=1e-3, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     plateau_patience: int | None = Field(default=None, ge=1)
+    algorithm: Literal["adam", "adamw"] = "adam"
+    neighbours: tuple[int, ...] | None = None
 
 
 class SelectionPart(_Part):
@@ -106,7 +112,7 @@ class Recipe(_Part):
     selection: SelectionPart = Field(default_factory=SelectionPart)
 
     @classmethod
-    def parse(cls, values: dict[str, Any]) -> Recipe:
+    def parse(cls, values: dict[str, Any]) -> Self:
         """Validate plain values.
 
         Raises:
@@ -147,7 +153,7 @@ class Recipe(_Part):
         }
         for part, make in makers.items():
             chosen = getattr(self, part)
-            known = inspect.signature(make).parameters
+            known = _signature(make)[0]
             options = {
                 name: value
                 for name, value in chosen.options.items()
@@ -157,7 +163,7 @@ class Recipe(_Part):
         return values
 
     @classmethod
-    def read(cls, path: Path) -> Recipe:
+    def read(cls, path: Path) -> Self:
         """Read a recipe from a TOML file."""
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -185,24 +191,39 @@ def check_options(
     Raises:
         ValueError: An option does not exist (with the nearest name) or has another type.
     """
-    parameters = inspect.signature(make, eval_str=True).parameters
+    parameters, hints = _signature(make)
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for option, value in options.items():
         check_name(
             option, [name for name in parameters if name not in leave_out], f"option of {what}"
         )
-        annotation = parameters[option].annotation
+        annotation = hints.get(option, parameters[option].annotation)
         if get_origin(annotation) is Literal and isinstance(value, str):
             check_name(value, get_args(annotation), f"value of option {option} of {what}")
-        hint = TypeAdapter(
-            parameters[option].annotation, config=ConfigDict(arbitrary_types_allowed=True)
-        )
         try:
-            hint.validate_python(value, strict=True)
+            _adapter(make, option).validate_python(value, strict=True)
         except ValidationError as error:
             message = error.errors()[0]["msg"]
             raise ValueError(f"option {option} of {what}: {message}, got {value!r}.") from error
+
+
+# A table has hundreds of recipes of a few methods, and to look into a signature takes long.
+@cache
+def _signature(
+    make: Callable[..., Any],
+) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
+    """Parameters of a function or class, and the types of a class's fields."""
+    settings = is_dataclass(make)  # its fields may come from modules with other imports
+    parameters = inspect.signature(make, eval_str=not settings).parameters
+    return parameters, get_type_hints(make) if settings else {}
+
+
+@cache
+def _adapter(make: Callable[..., Any], option: str) -> TypeAdapter[Any]:
+    parameters, hints = _signature(make)
+    annotation = hints.get(option, parameters[option].annotation)
+    return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
 
 
 def _suggest(loc: tuple[int | str, ...]) -> str:

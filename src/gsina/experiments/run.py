@@ -6,7 +6,6 @@ import platform
 import subprocess
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from gsina.experiments.recipe import Recipe
 from gsina.methods import Method, build_method, make_config
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, evaluate, fit, make_selection, seed_everything
+from gsina.training.distributed import Ranks, leave
 from gsina.training.loop import OnBatch, OnEpoch, Progress
-
-PACKAGES = ("gsina", "torch", "torch-geometric", "numpy", "scikit-learn")
+from gsina.training.versions import versions
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     dataset: Dataset | None = None,
+    ranks: Ranks | None = None,
     on_batch: OnBatch | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Run:
@@ -51,6 +51,8 @@ def run(
         out: Folder for the checkpoint, the log, ``model.safetensors`` and ``result.json``.
         resume: Go on from the checkpoint in ``out``.
         dataset: The recipe's dataset, if it is loaded already.
+        ranks: The processes that train together; only the first of them evaluates and writes, and
+            the others get an empty result.
         on_batch: Called after every batch.
         on_epoch: Called after every epoch.
     """
@@ -69,9 +71,14 @@ def run(
         out=out,
         resume=resume,
         session=session,
+        ranks=ranks,
         on_batch=on_batch,
         on_epoch=on_epoch,
     )
+    if ranks is not None:
+        leave()
+        if not ranks.first:
+            return Run(method, dataset, {})
     size = recipe.optimiser.batch_size
     scores = {
         split: evaluate(method, graphs, dataset.task, size)
@@ -122,17 +129,6 @@ def describe(
         "sessions": sessions,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
 
 
 def hardware() -> dict[str, Any]:

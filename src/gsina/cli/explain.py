@@ -1,0 +1,55 @@
+"""``gsina explain``: a page of what a model looks at in new data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gsina.cli import show
+from gsina.cli.options import Threads, use_threads
+from gsina.cli.predict import Edges, File, Force, Nodes, Run, Smiles, check_out, input_files
+from gsina.cli.progress import Count
+
+
+def explain(
+    run: Run,
+    file: File = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page, one HTML file.")] = Path(
+        "page.html"
+    ),
+    top: Annotated[
+        int, typer.Option(min=1, max=500, help="How many graphs, the surest first.")
+    ] = 20,
+    smiles: Smiles = None,
+    nodes: Nodes = None,
+    edges: Edges = None,
+    force: Force = False,
+    threads: Threads = None,
+) -> None:
+    """Write a page that shows which part of each graph the model looks at.
+
+    The page is one file that opens in any browser, without a network: graphs with
+    their predictions, and sliders that change how much of each graph counts.
+
+    \b
+    [bold]Examples[/]
+    gsina explain run new.csv --top 20 -o page.html
+    gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
+    """
+    use_threads(threads)
+    from gsina.experiments.own_explain import explain_file, explain_nodes
+    from gsina.training.model_folder import load_model
+
+    model = load_model(run)
+    files = input_files(model.task.level, file, nodes, edges)
+    check_out(out, files, force)
+    if model.task.level == "node":
+        done = explain_nodes(model, files, out, top=top)
+    else:
+        with Count("predicting") as count:
+            done = explain_file(model, files[0], out, top=top, smiles=smiles, on_rows=count.update)
+    if done.unreadable:
+        show.say(f"{done.unreadable:,} of {done.rows:,} rows could not be read and are left out")
+    show.say(f"open in a browser: {out}")

@@ -1,0 +1,128 @@
+"""``gsina predict``: what a model says of new data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gsina.cli import show
+from gsina.cli.options import Threads, use_threads
+from gsina.cli.progress import Count
+
+Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
+File = Annotated[
+    Path | None, typer.Argument(help="Molecules (.csv) or graphs (.jsonl, folder of .json).")
+]
+Smiles = Annotated[
+    str | None, typer.Option(help="Column of SMILES; by default that of the training file.")
+]
+Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, for models of nodes.")]
+Edges = Annotated[Path | None, typer.Option(help="Table of the edges between them.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file in --out.")]
+
+
+def predict(
+    run: Run,
+    file: File = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Where to: .csv, or .jsonl for one object a line; by default "
+            "<file>-predictions.csv.",
+            show_default=False,
+        ),
+    ] = None,
+    smiles: Smiles = None,
+    attention: Annotated[
+        bool,
+        typer.Option(
+            "--attention",
+            help="Add the weight of every bond and atom (edge and node), as JSON.",
+        ),
+    ] = False,
+    nodes: Nodes = None,
+    edges: Edges = None,
+    force: Force = False,
+    threads: Threads = None,
+) -> None:
+    """Predict every row of a file.
+
+    The output has one row for every row of the input, in the same order, with all
+    its columns, the prediction and the probability of every class (or the value).
+    Rows that cannot be read have an empty prediction and a reason.
+
+    \b
+    [bold]Examples[/]
+    gsina predict run new.csv -o out.csv
+    gsina predict run new.csv --attention -o out.csv
+    gsina predict run new.jsonl -o out.jsonl
+    gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
+    """
+    use_threads(threads)
+    from gsina.experiments.own_predict import predict_file, predict_nodes
+    from gsina.training.model_folder import load_model
+
+    model = load_model(run)
+    files = input_files(model.task.level, file, nodes, edges)
+    out = (
+        files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv") if out is None else out
+    )
+    check_out(out, files, force)
+    try:
+        if model.task.level == "node":
+            done = predict_nodes(model, files, out, with_attention=attention)
+        else:
+            with Count("predicting") as count:
+                done = predict_file(
+                    model,
+                    files[0],
+                    out,
+                    smiles=smiles,
+                    with_attention=attention,
+                    on_rows=count.update,
+                )
+    except KeyboardInterrupt:
+        show.say(f"interrupted; {out} is as it was before.")
+        raise typer.Exit(show.INTERRUPTED) from None
+    lost = f", {done.unreadable:,} of them without (see the column reason)" * bool(done.unreadable)
+    show.say(f"{done.rows:,} rows with predictions{lost}: {out}")
+    if done.model_seconds > 0:
+        readable = done.rows - done.unreadable
+        show.say(
+            f"{show.clock(done.seconds)} in all; the model itself did "
+            f"{readable / done.model_seconds:,.0f} {model.task.level}s a second"
+        )
+
+
+def input_files(
+    level: str, file: Path | None, nodes: Path | None, edges: Path | None
+) -> tuple[Path, ...]:
+    """The files to read, as the model needs them."""
+    tables = tuple(path for path in (nodes, edges) if path is not None)
+    if level == "node":
+        if file is not None and not tables:
+            tables = (file,)
+        elif file is not None or len(tables) != 2:
+            raise ValueError("this model predicts nodes; give --nodes and --edges.")
+    elif tables or file is None:
+        raise ValueError("this model predicts whole graphs; give one file of them.")
+    else:
+        tables = (file,)
+    for path in tables:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {path}; check the path.")
+    return tables
+
+
+def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:
+    """Refuse to write over what is there."""
+    if out.is_dir():
+        raise ValueError(f"--out must be a file, and {out} is a folder.")
+    if any(path.exists() and out.exists() and path.samefile(out) for path in files):
+        raise ValueError(f"--out {out} is the input itself; choose another file.")
+    if out.exists() and not force:
+        raise ValueError(f"{out} exists already; choose another --out, or replace it with --force.")

@@ -1,0 +1,237 @@
+"""What all estimators share: parameters, training, saving and loading."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from gsina.data.dataset import Dataset
+from gsina.data.task import Level
+from gsina.estimators.inputs import as_graphs
+from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.methods import make_config
+from gsina.nn.attention import Attention
+from gsina.nn.predictor import NetworkSpec
+from gsina.training import Settings
+from gsina.training.evaluate import Predictions
+from gsina.training.model import Architecture, Model
+from gsina.training.model_folder import load_model, save_model
+from gsina.training.selection import StrictBest
+from gsina.training.train_model import Plan, first_epoch, named_spec, takes, train_model
+
+log = logging.getLogger("gsina")
+
+#: Parameters of the network, which PyG's networks call the same.
+SIZES = ("hidden_channels", "num_layers", "dropout")
+
+
+class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+    """Parameters and the common part of the estimators.
+
+    Args:
+        method: Name of a method; ``gsina methods`` lists them.
+        backbone: Name of a network; or a PyG network, its class, or a function that makes one. A
+            class or function is called with those of ``in_channels``, ``hidden_channels``,
+            ``num_layers``, ``dropout``, ``out_channels`` and ``edge_channels`` that it names, and
+            must return a network with ``out_channels``.
+        ratio: Share of the edges that the subgraph holds; ``"auto"`` trains with a few and keeps
+            the best on validation data. Methods without a ratio ignore a number.
+        temperature: Softness of the attention, for methods that have one.
+        hidden_channels: Width of the network.
+        num_layers: Its depth.
+        dropout: Dropout after every layer, if the network has any.
+        epochs: Largest number of epochs.
+        batch_size: Graphs a step.
+        learning_rate: Of Adam.
+        patience: Stop after so many epochs without a better one on validation data; ``None``:
+            never.
+        method_options: Further settings of the method by name.
+        random_state: Seed, NumPy generator, or ``None`` for another result every time.
+        verbose: Whether to log every epoch (logger ``gsina``).
+
+    Attributes:
+        model_: The trained :class:`~gsina.training.model.Model`.
+        history_: Losses and validation scores of every epoch.
+        best_ratio_: The ratio that was used, ``None`` for methods without.
+    """
+
+    _level: Level = "graph"
+
+    def __init__(
+        self,
+        method: str = "gsina",
+        backbone: str | OwnBackbone = "gin",
+        ratio: float | str = 0.5,
+        temperature: float = 1.0,
+        hidden_channels: int = 64,
+        num_layers: int = 3,
+        dropout: float = 0.3,
+        epochs: int = 100,
+        batch_size: int = 64,
+        learning_rate: float = 1e-3,
+        patience: int | None = 20,
+        method_options: dict[str, Any] | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.backbone = backbone
+        self.ratio = ratio
+        self.temperature = temperature
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.dropout = dropout
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.patience = patience
+        self.method_options = method_options
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def explain(self, graphs: Any) -> list[Attention]:
+        """Weights of the edges ``[E]`` and nodes ``[N]`` of every graph, in order.
+
+        Raises:
+            ValueError: The method gives no attention.
+        """
+        packed = as_graphs(graphs, self._level)
+        found = self._predict(packed)
+        if found.edge is None:
+            raise ValueError(
+                f"method {self._model.architecture.method} has no attention to show; fit with "
+                'method="gsina", or use a post-hoc explainer of gsina.explain.'
+            )
+        nodes, edges = packed.node_ptr.tolist(), packed.edge_ptr.tolist()
+        return [
+            Attention(
+                found.edge[edges[graph] : edges[graph + 1]],
+                None if found.node is None else found.node[nodes[graph] : nodes[graph + 1]],
+                None if found.scores is None else found.scores[edges[graph] : edges[graph + 1]],
+            )
+            for graph in range(len(packed))
+        ]
+
+    def save(self, folder: Path | str) -> None:
+        """Write a model folder: weights, description and model card."""
+        save_model(folder, self._model)
+
+    @classmethod
+    def load(cls, folder: Path | str, backbone: OwnBackbone | None = None) -> Self:
+        """Read a model folder, of :meth:`save` or of ``gsina train``.
+
+        Args:
+            folder: The folder.
+            backbone: The network of a model that was fitted with one of the user's own.
+        """
+
+        def make_spec(made: Architecture) -> NetworkSpec:
+            assert backbone is not None
+            return own_spec(backbone, made.node_channels, made.edge_channels, made.backbone_options)
+
+        model = load_model(folder, None if backbone is None else make_spec)
+        cls._check_loaded(model)
+        made = model.architecture
+        settings: dict[str, Any] = model.training.get("settings", {})
+        given = {**settings, **made.backbone_options, **made.method_options}
+        names = cls._get_param_names()
+        params = {name: value for name, value in given.items() if name in names}
+        usual = make_config(made.method, {})
+        rest = {
+            name: value
+            for name, value in made.method_options.items()
+            if name not in names and value != getattr(usual, name)
+        }
+        params |= {"method": made.method, "backbone": backbone or made.backbone}
+        estimator = cls(**params, method_options=rest or None)
+        estimator._keep(model, [])
+        return estimator
+
+    @classmethod
+    def _check_loaded(cls, model: Model) -> None:
+        """Refuse a model of another kind."""
+        if model.task.level != cls._level or (model.task.kind == "regression") != cls._regression():
+            right = (
+                "NodeClassifier"
+                if model.task.level == "node"
+                else ("GraphRegressor" if model.task.kind == "regression" else "GraphClassifier")
+            )
+            raise ValueError(
+                f"this model does {model.task.kind} at {model.task.level} level; load it with "
+                f"{right} instead of {cls.__name__}."
+            )
+
+    @classmethod
+    def _regression(cls) -> bool:
+        return False
+
+    @property
+    def _model(self) -> Model:
+        check_is_fitted(self, "model_")
+        model: Model = self.model_
+        return model
+
+    def _predict(self, graphs: Any) -> Predictions:
+        model = self._model  # not fitted is to be told before graphs are looked at
+        return model.predict(as_graphs(graphs, self._level))
+
+    def _train(self, dataset: Dataset, **names: Any) -> None:
+        """Train on a dataset and keep the model."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if isinstance(self.random_state, int | np.integer):
+            seed = int(self.random_state)
+        options = self._options()
+        plan = Plan(
+            spec=self._spec(dataset),
+            method=self.method,
+            options=options,
+            auto_ratio=self.ratio == "auto",
+            settings=Settings(self.epochs, self.batch_size, self.learning_rate),
+            selection=StrictBest(self.patience, first_epoch(self.method, options)),
+            seed=seed,
+        )
+        trained = train_model(dataset, plan, on_epoch=_log if self.verbose else None, **names)
+        self._keep(trained.model, trained.progress.history)
+
+    def _keep(self, model: Model, history: list[dict[str, Any]]) -> None:
+        self.model_ = model
+        self.history_ = history
+        self.best_ratio_ = getattr(model.method.config, "ratio", None)
+
+    def _options(self) -> dict[str, Any]:
+        if isinstance(self.ratio, str) and self.ratio != "auto":
+            raise ValueError(f'ratio must be a number or "auto", got {self.ratio!r}.')
+        given = {"ratio": self.ratio, "temperature": self.temperature}
+        if self.ratio == "auto":
+            del given["ratio"]
+        options = {name: value for name, value in given.items() if takes(self.method, name)}
+        return options | (self.method_options or {})
+
+    def _spec(self, dataset: Dataset) -> NetworkSpec:
+        nodes = dataset.node_sizes or dataset.train.num_features
+        edges = dataset.edge_sizes or dataset.train.num_edge_features
+        sizes = {name: getattr(self, name) for name in SIZES}
+        if isinstance(self.backbone, str):
+            return named_spec(self.backbone, nodes, edges, sizes)
+        if not (isinstance(self.backbone, nn.Module) or callable(self.backbone)):
+            raise ValueError(
+                f"backbone must be a name, a network or a class of networks, got {self.backbone!r}."
+            )
+        return own_spec(self.backbone, nodes, edges, sizes)
+
+
+def _log(record: dict[str, Any]) -> None:
+    """Log an epoch; on the terminal if the program has not said where to."""
+    if not log.hasHandlers():
+        log.addHandler(logging.StreamHandler())
+        log.setLevel(logging.INFO)
+    values = ", ".join(f"{name} {value:.4f}" for name, value in record["val"].items())
+    loss = sum(record["train"].values())
+    log.info("epoch %d: training loss %.4f; validation: %s", record["epoch"] + 1, loss, values)

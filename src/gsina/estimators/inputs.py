@@ -1,0 +1,76 @@
+"""What estimators take: packed graphs, datasets, and lists of PyG objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gsina.data.batch import Batch
+from gsina.data.dataset import Dataset
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Level
+
+#: One graph in so many is held out for validation if none are given.
+HELD_OUT = 10
+
+
+def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
+    """Graphs of any kind as packed ones.
+
+    Args:
+        graphs: ``PackedGraphs``, a batch, a PyG ``Data``, or a list or PyG dataset of these.
+        level: Whether labels belong to graphs or to nodes.
+    """
+    if isinstance(graphs, PackedGraphs):
+        return graphs
+    if isinstance(graphs, Batch):
+        return PackedGraphs.from_batch(graphs)
+    if as_dataset(graphs) is not None:
+        raise ValueError(
+            "got a whole dataset, expected one set of graphs; pass one of its splits, such as "
+            "dataset.test."
+        )
+    if getattr(graphs, "edge_index", None) is not None:
+        graphs = graphs.to_data_list() if hasattr(graphs, "to_data_list") else [graphs]
+    if not isinstance(graphs, Iterable):
+        raise ValueError(
+            f"got a {type(graphs).__name__}, expected a list of PyG Data objects or PackedGraphs."
+        )
+    return PackedGraphs.from_pyg(graphs, level)
+
+
+def as_dataset(graphs: Any) -> Dataset | None:
+    """The dataset, if that is what was given; own data has one inside."""
+    inside = getattr(graphs, "dataset", None)
+    for found in (graphs, inside):
+        if isinstance(found, Dataset):
+            return found
+    return None
+
+
+def hold_out(classes: Tensor | None, count: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Rows to train on and rows to validate on, every class in proportion.
+
+    Args:
+        classes: Class of every row ``[count]``, or ``None``.
+        count: Number of rows; a single one serves for both.
+        seed: Of the draw.
+    """
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    if count < 2:
+        return order, order
+    if classes is not None:
+        order = order[classes[order].argsort(stable=True)]
+    step = min(HELD_OUT, count)
+    out = torch.zeros(count, dtype=torch.bool)
+    out[order[step // 2 :: step]] = True
+    return (~out).nonzero().flatten(), out.nonzero().flatten()
+
+
+def with_labels(graphs: PackedGraphs, y: Tensor, level: Level = "graph") -> PackedGraphs:
+    """The graphs with these labels."""
+    return replace(graphs, node_y=y, y=None) if level == "node" else replace(graphs, y=y)

@@ -1,0 +1,179 @@
+"""`NodeClassifier`: one label a node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from torch import Tensor
+
+from gsina.data.dataset import Dataset
+from gsina.data.packed import PackedGraphs
+from gsina.data.task import Level
+from gsina.estimators.classes import ClassesMixin, class_task, judged, names_of
+from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
+from gsina.estimators.labels import as_array, encode, missing
+from gsina.estimators.networks import OwnBackbone
+
+
+class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
+    """Classes of the nodes of a graph, predicted from the edges that decide.
+
+    ::
+
+        model = NodeClassifier(ratio=0.8).fit(data)  # a PyG Data with train_mask and val_mask
+        model.score(data)  # accuracy on test_mask
+
+    See :class:`~gsina.estimators.base.GraphEstimator` for the parameters; the defaults are those
+    for one graph, where an epoch is one step.
+    """
+
+    _level: Level = "node"
+
+    def __init__(
+        self,
+        method: str = "gsina",
+        backbone: str | OwnBackbone = "gcn",
+        ratio: float | str = 0.5,
+        temperature: float = 1.0,
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        dropout: float = 0.3,
+        epochs: int = 200,
+        batch_size: int = 1,
+        learning_rate: float = 1e-2,
+        patience: int | None = 50,
+        method_options: dict[str, Any] | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            method,
+            backbone,
+            ratio,
+            temperature,
+            hidden_channels,
+            num_layers,
+            dropout,
+            epochs,
+            batch_size,
+            learning_rate,
+            patience,
+            method_options,
+            random_state,
+            verbose,
+        )
+
+    def fit(self, graphs: Any, y: Any = None, val: Any = None) -> Self:
+        """Train on some nodes, and stop by others.
+
+        Args:
+            graphs: A PyG ``Data`` (or a list of them) with ``train_mask`` and ``val_mask``, or a
+                ``Dataset`` at node level. Without a ``train_mask`` all labelled nodes count,
+                without a ``val_mask`` a tenth of them is held out.
+            y: One label a node, of any hashable type; by default ``data.y``.
+            val: Another ``Data`` to validate on, in place of ``val_mask``.
+        """
+        whole = as_dataset(graphs)
+        if whole is not None:
+            if whole.task.level != "node" or whole.task.kind == "regression":
+                raise ValueError("this dataset has no classes of nodes; use GraphClassifier.")
+            self._train(judged(whole), **names_of(graphs))
+            return self
+        packed = _packed(graphs)
+        values = _labels(packed, y)
+        train = _mask(graphs, packed, "train_mask")
+        known = torch.from_numpy(~missing(values))
+        train = known if train is None else train & known
+        held = _mask(graphs, packed, "val_mask")
+        if held is None and val is None:
+            train, held = self._hold_out(values, train)
+        if not bool(train.any()):
+            raise ValueError("no labelled node is in train_mask; expected at least one.")
+        task, classes = class_task(values[train.numpy()], "node")
+        inside = train if held is None else train | held
+        codes = encode(_only(values, inside), classes, task)
+        splits = {"train": replace(with_labels(packed, codes, "node"), mask=train)}
+        if val is not None:
+            other = _packed(val)
+            theirs = _labels(other, None)
+            mask = _mask(val, other, "val_mask")
+            mask = torch.from_numpy(~missing(theirs)) if mask is None else mask
+            labels = encode(_only(theirs, mask), classes, task)
+            splits["val"] = replace(with_labels(other, labels, "node"), mask=mask)
+        else:
+            splits["val"] = replace(splits["train"], mask=held)
+        self._train(judged(Dataset("nodes", task, splits)), class_names=classes)
+        return self
+
+    def score(self, graphs: Any, y: Any = None, mask: Any = None) -> float:
+        """Accuracy.
+
+        Args:
+            graphs: The graph.
+            y: One label a node; by default ``data.y``.
+            mask: Nodes that count ``[N]``, bool; by default ``test_mask`` if there is one, else
+                all with labels.
+        """
+        packed = _packed(graphs)
+        if mask is None:
+            mask = _mask(graphs, packed, "test_mask")
+        if mask is None:
+            mask = packed.mask
+        rows = slice(None) if mask is None else torch.as_tensor(mask).numpy()
+        return self._accuracy(packed, _labels(packed, y), rows)
+
+    def _hold_out(self, values: NDArray[Any], train: Tensor) -> tuple[Tensor, Tensor]:
+        rows = train.nonzero().flatten()
+        names = {name: number for number, name in enumerate(dict.fromkeys(values.tolist()))}
+        codes = torch.tensor([names[value] for value in values[rows.numpy()].tolist()])
+        seed = self.random_state if isinstance(self.random_state, int) else 0
+        parts = hold_out(codes, rows.numel(), seed)
+        masks = []
+        for part in parts:
+            mask = torch.zeros_like(train)
+            mask[rows[part]] = True
+            masks.append(mask)
+        return masks[0], masks[1]
+
+
+def _packed(graphs: Any) -> PackedGraphs:
+    return as_graphs(graphs, "node")
+
+
+def _labels(graphs: PackedGraphs, y: Any) -> NDArray[Any]:
+    y = graphs.node_y if y is None else y
+    if y is None:
+        raise ValueError("these nodes have no labels; give them as y, or as `y` of the graph.")
+    return as_array(y, graphs.x.size(0), "nodes")
+
+
+def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
+    """A mask over all nodes ``[N]``, if the PyG objects have it."""
+    objects = graphs if isinstance(graphs, list | tuple) else [graphs]
+    found = [getattr(data, name, None) for data in objects]
+    if any(mask is None for mask in found):
+        if name == "train_mask" and isinstance(graphs, PackedGraphs):
+            return graphs.mask
+        return None
+    mask = torch.cat([torch.as_tensor(mask) for mask in found])
+    if mask.dtype != torch.bool or mask.shape != (packed.x.size(0),):
+        raise ValueError(
+            f"{name} must be a truth value for each of {packed.x.size(0)} nodes, got "
+            f"{mask.dtype} of shape {list(mask.shape)}; of several columns choose one."
+        )
+    return mask
+
+
+def _only(values: NDArray[Any], mask: Tensor) -> NDArray[Any]:
+    """Labels of the nodes in a mask; those of others may be anything and are dropped."""
+    if values.ndim == 2:
+        kept: NDArray[Any] = np.where(mask.numpy()[:, None], values.astype(float), np.nan)
+        return kept
+    kept = values.astype(object)
+    kept[~mask.numpy()] = None
+    return kept

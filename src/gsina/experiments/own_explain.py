@@ -1,0 +1,153 @@
+"""A page of the graphs of a file that the model is surest of."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gsina.data.own import read_node_graph
+from gsina.data.packed import PackedGraphs, offsets
+from gsina.experiments.own_answers import confidence, truth
+from gsina.experiments.own_page import node_page, page
+from gsina.experiments.own_predict import OnRows, Summary, chunks
+from gsina.training.evaluate import Predictions
+from gsina.training.model import Model
+
+
+class Found(NamedTuple):
+    """One graph of the page; sorted by the first two."""
+
+    sure: float
+    order: int
+    name: str
+    graph: PackedGraphs
+    prediction: Predictions
+
+
+def explain_file(
+    model: Model,
+    path: Path,
+    out: Path,
+    *,
+    top: int = 20,
+    smiles: str | None = None,
+    on_rows: OnRows | None = None,
+) -> Summary:
+    """Write a page of the ``top`` graphs that the model is surest of.
+
+    Args:
+        model: A model of molecules or graphs.
+        path: A file of them; it is read piece by piece.
+        out: The page.
+        top: How many; of numbers those with the largest predictions.
+        smiles: Column of the SMILES; by default that of the training file.
+        on_rows: Called after every piece of the file.
+    """
+    summary = Summary()
+    best: list[Found] = []
+    column = smiles or model.featuriser.get("columns", {}).get("smiles", "id")
+    for piece in chunks(model, path, smiles):
+        if len(piece.graphs):
+            rows = [piece.rows[place] for place in piece.position.tolist()]
+            graphs = replace(piece.graphs, y=truth(model, rows))
+            found = model.predict(graphs)
+            sure = confidence(model, found.logits)
+            for graph in sure.topk(min(top, len(sure))).indices.tolist():
+                order = -(summary.rows + int(piece.position[graph]))
+                name = rows[graph][column].strip()
+                if len(best) < top or (float(sure[graph]), order) > best[0][:2]:
+                    one = Found(float(sure[graph]), order, name, *_one(graphs, found, graph))
+                    (heapq.heappushpop if len(best) >= top else heapq.heappush)(best, one)
+        summary.rows += len(piece.rows)
+        summary.unreadable += len(piece.reasons)
+        if on_rows is not None:
+            on_rows(summary.rows)
+    if not best:
+        raise ValueError(f"{path.name} has no row that can be read, so there is nothing to show.")
+    best.sort(reverse=True)
+    graphs, predictions = _join(best)
+    names = [one.name for one in best]
+    page(
+        path=out,
+        model=model,
+        graphs=graphs,
+        predictions=predictions,
+        names=names,
+        title=f"{path.name}: what the model looks at",
+        summary=[("shown", f"{len(best)} of {summary.rows} rows, the surest first")],
+    )
+    return summary
+
+
+def explain_nodes(model: Model, files: Sequence[Path], out: Path, *, top: int = 20) -> Summary:
+    """Write a page of the neighbourhoods of the ``top`` nodes that the model is surest of."""
+    told = model.featuriser
+    if "columns" not in told or len(files) != 2:
+        raise ValueError("this model predicts nodes; give --nodes and --edges.")
+    columns = told["columns"]
+    graph = read_node_graph(
+        *files,
+        id=columns["id"],
+        source=columns["source"],
+        target=columns["target"],
+        features=told.get("features"),
+        directed=bool(told.get("directed", False)),
+    )
+    sure = confidence(model, model.predict(graph.graphs).logits)
+    nodes = sure.topk(min(top, len(sure))).indices
+    node_page(
+        out,
+        model,
+        graph.graphs,
+        nodes,
+        graph.names,
+        f"{files[0].name}: what the model looks at",
+        [("shown", f"{len(nodes)} of {len(sure)} nodes, the surest first")],
+    )
+    return Summary(rows=len(sure))
+
+
+def _one(graphs: PackedGraphs, found: Predictions, graph: int) -> tuple[PackedGraphs, Predictions]:
+    nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
+    edges = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
+
+    def part(values: Tensor | None, rows: slice) -> Tensor | None:
+        return None if values is None else values[rows].clone()
+
+    prediction = Predictions(
+        found.logits[[graph]],
+        part(found.edge, edges),
+        part(found.node, nodes),
+        part(found.scores, edges),
+    )
+    return graphs[[graph]], prediction
+
+
+def _join(best: list[Found]) -> tuple[PackedGraphs, Predictions]:
+    """The graphs and their predictions end to end."""
+
+    def cat(values: list[Tensor | None], dim: int = 0) -> Tensor | None:
+        there = [value for value in values if value is not None]
+        return torch.cat(there, dim) if len(there) == len(values) else None
+
+    graphs, found = [one.graph for one in best], [one.prediction for one in best]
+    joined = PackedGraphs(
+        x=torch.cat([graph.x for graph in graphs]),
+        edge_index=torch.cat([graph.edge_index for graph in graphs], dim=1),
+        node_ptr=offsets(torch.tensor([graph.x.size(0) for graph in graphs])),
+        edge_ptr=offsets(torch.tensor([graph.edge_index.size(1) for graph in graphs])),
+        y=cat([graph.y for graph in graphs]),
+    )
+    predictions = Predictions(
+        torch.cat([one.logits for one in found]),
+        cat([one.edge for one in found]),
+        cat([one.node for one in found]),
+        cat([one.scores for one in found]),
+    )
+    return joined, predictions
