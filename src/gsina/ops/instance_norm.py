@@ -81,7 +81,8 @@ class _InstanceNorm(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        return _denormalise(grad, *ctx.saved_tensors, ctx.groups), None, None
+        normal, scale, count = ctx.saved_tensors
+        return _denormalise(grad, normal, scale, count, ctx.groups), None, None
 
 
 class _NormReluDropout(torch.autograd.Function):
