@@ -53,6 +53,22 @@ def test_the_straightforward_scorer_is_the_same_function() -> None:
     torch.testing.assert_close(ours(h, edge_index, Groups(edge_graph, 3, 60)), expected)
 
 
+def test_the_plain_pna_network_is_as_wide_and_as_deep() -> None:
+    from benchmarks.pna_epoch import PNANetwork, _peer_step
+
+    from gsina.data import spmotif
+    from gsina.nn.backbones import PNA
+
+    graphs = spmotif.generate(0.5, "train", num_per_class=2)
+    peer = PNANetwork(4, 1, 3, torch.tensor([1, 2, 1]))
+    ours = PNA(4, edge_channels=1)
+    assert len(peer.layers) == len(ours.layers)
+    assert peer.layers[0].out_channels == ours.out_channels
+    batch = graphs.batch(range(len(graphs)))
+    assert peer(batch).shape == (6, 3)
+    assert _peer_step(graphs)() is None  # a step runs
+
+
 def test_timing_compares_side_by_side() -> None:
     from benchmarks.timing import interleaved
 

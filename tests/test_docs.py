@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gsina.experiments.figure_one import read_numbers
+from gsina.experiments.properties_page import properties_page, rows_of
 from gsina.experiments.report import results_page
 from gsina.experiments.results import Results
 
@@ -25,3 +27,9 @@ def test_the_results_page_is_what_the_result_files_say() -> None:
     findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert page == results_page(Results(ROOT / "results" / "runs"), findings)
+
+
+def test_the_page_of_properties_is_what_its_numbers_say() -> None:
+    page = (ROOT / "docs" / "properties.md").read_text(encoding="utf-8")
+    numbers = read_numbers(ROOT / "results" / "separability.json")
+    assert page == properties_page(rows_of(numbers))

@@ -27,7 +27,7 @@ LABELS = """FDA,"toxic, maybe",smiles,mol_id
 0,1,CN(C)(C)C,c
 ,0,CCC,d
 0,0,CCCC,e
-1,1,c1ccccc1,f
+0,1,c1ccccc1,f
 """
 #: Number of atoms of each row; row 2 is not a molecule.
 ATOMS = (1, 2, None, 3, 4, 6)
@@ -62,7 +62,7 @@ def test_splits_and_labels(folder: Path) -> None:
     # Row 2 cannot be read; the rows behind it keep their graphs.
     assert sizes(dataset) == {"train": [4, 1], "val": [3], "test": [6, 2]}
     nan = float("nan")
-    expected = {"train": [[0, 0], [1, 0]], "val": [[nan, 0]], "test": [[1, 1], [1, nan]]}
+    expected = {"train": [[0, 0], [1, 0]], "val": [[nan, 0]], "test": [[0, 1], [1, nan]]}
     for name, graphs in dataset.splits.items():
         assert graphs.y is not None
         assert graphs.y.dtype == torch.float32
@@ -78,6 +78,18 @@ def test_unreadable_molecules_are_counted_and_named(folder: Path) -> None:
     assert "1 of 6 molecules are left out (1 of train, 0 of val, 0 of test)" in summary
     assert row.startswith("row 2: CN(C)(C)C (")
     assert "valence" in row
+
+
+def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:
+    assert ogbg.smiles(NAME, "train") == ["CCCC", "C"]  # without the row that cannot be read
+    assert ogbg.smiles(NAME, "test") == ["c1ccccc1", "CC"]
+    with pytest.raises(ValueError, match="did you mean 'test'"):
+        ogbg.smiles(NAME, "tset")
+
+
+def test_what_is_missing_says_what_is_there(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"; at hand are .*ogbg-molclintox.*spmotif"):
+        load_dataset("ogbg-molhiv")
 
 
 def test_bonds(folder: Path) -> None:
@@ -137,7 +149,7 @@ def test_split_files_that_do_not_fit(folder: Path, old: str, new: str, message: 
     [
         ("smiles", "molecule", "expected `smiles` and 2 columns of labels"),
         ("mol_id", "third", "expected `smiles` and 2 columns of labels"),
-        ("1,1,c1ccccc1,f\n", "", "has 5 molecules, expected 6"),
+        ("0,1,c1ccccc1,f\n", "", "has 5 molecules, expected 6"),
         (",0,CCC,d", ",2,CCC,d", "'2' in column 'toxic, maybe' of row 3"),
         ("0,0,CCCC,e", "no,0,CCCC,e", "'no' in column 'FDA' of row 4"),
         ("0,0,CCCC,e", "0", "None in column 'toxic, maybe' of row 4"),

@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
     long, short = "1\t" + "very good film " * 4, "0\tnot good film"
     middle = "1\tgood film of five words"
-    lines = ["label\tsentence", *[long] * 10, short, middle, "1\ta", long]
+    lines = ["label\tsentence", *[long, f"0{long[1:]}"] * 5, short, middle, "1\ta", long]
     files = tuple(RawFile(file.path) for file in SOURCES["sst2-text"].files)
     monkeypatch.setitem(SOURCES, "sst2-text", replace(SOURCES["sst2-text"], files=files))
     monkeypatch.setattr(text_graphs, "VECTORS", RawFile(VECTORS.path))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tiny
-from gsina.experiments import posthoc
+from gsina.experiments import posthoc, trained
 from gsina.experiments.posthoc import run_posthoc
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.run import run
@@ -65,7 +65,7 @@ def test_model_in_a_folder_is_used_again(tmp_path: Path, monkeypatch: pytest.Mon
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("the model was trained again")
 
-    monkeypatch.setattr(posthoc, "run", never)
+    monkeypatch.setattr(trained, "run", never)
     second = run_posthoc(recipe(), 0, QUICK, folder=tmp_path, dataset=data)
     assert second["metrics"] == first["metrics"]
     assert second["model"] == {name: first["model"][name] for name in ("commit", "finished")}
@@ -83,7 +83,7 @@ def test_broken_result_in_the_folder_is_made_again(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_run_is_said_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posthoc, "run", None)
+    monkeypatch.setattr(trained, "run", None)
     data = tiny.dataset(2)
     with pytest.raises(ValueError, match="a model of the method erm, got 'gsina'"):
         run_posthoc(recipe("gsina"), 0, QUICK, dataset=data)

@@ -92,5 +92,6 @@ def test_every_file_is_found_and_valid():
             for dataset in DATASETS:
                 default_recipe(dataset, backbone, method)
                 family = dataset.partition("-")[0]
-                found |= {f"{name}-{backbone}-{method}.toml" for name in (dataset, family)} & names
+                ends = (f"-{backbone}-{method}.toml", f"-{backbone}.toml")
+                found |= {name + end for name in (dataset, family) for end in ends} & names
     assert found == names  # none that no name leads to

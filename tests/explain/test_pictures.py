@@ -93,7 +93,7 @@ def test_two_directions_are_one_line_with_the_larger_attention():
     both = one_way.to_undirected()
     weights = torch.rand(both.edge_index.size(1))
     attention = Predictions(torch.zeros(1, 3), weights, None, None)
-    picture = pictures._picture(both, attention, 0)
+    picture = pictures.make_picture(both, attention, 0)
     assert len(picture.ends) == one_way.edge_index.size(1)
     assert picture.edge_truth.sum() == one_way.edge_truth.sum()
     for (a, b), weight in zip(picture.ends.tolist(), picture.edge, strict=True):
@@ -120,7 +120,7 @@ def test_large_graphs_are_passed_over(tmp_path):
     graphs = tiny.ragged()
     chosen = draw_subgraphs(graphs, attention_of(graphs), tmp_path / "small.png", max_nodes=12)
     assert 5 not in chosen  # 40 nodes
-    with pytest.raises(ValueError, match="all 7 graphs have more than 0 nodes"):
+    with pytest.raises(ValueError, match="none of the 7 graphs has 1 to 0 nodes"):
         draw_subgraphs(graphs, attention_of(graphs), tmp_path / "none.png", max_nodes=0)
 
 

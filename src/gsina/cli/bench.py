@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from gsina.cli.options import Threads, numbers, use_threads
 if TYPE_CHECKING:
     from gsina.experiments.results import Job, Results
     from gsina.experiments.runner import Finished
-    from gsina.experiments.tables import Table
+    from gsina.experiments.tables import Cell, Table
 
 ResultsFolder = Annotated[
     Path, typer.Option("--results", help="Folder of result files.", show_default=True)
@@ -35,9 +36,7 @@ def bench(
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at a time.")] = 1,
     ray: Annotated[
         str | None,
-        typer.Option(
-            "--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster (extra cluster)."
-        ),
+        typer.Option("--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster (extra cluster)."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be run, and for how long.")
@@ -45,6 +44,9 @@ def bench(
     measure: Annotated[
         bool,
         typer.Option("--measure", help="Only measure how long an epoch of each kind takes."),
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few batches, nothing is kept; only for runtime.")
     ] = False,
     results: ResultsFolder = RESULTS,
     out: Annotated[
@@ -63,7 +65,9 @@ def bench(
     gsina bench gsat --dry-run
     gsina bench gsat --only GIN --only 0.5 --seeds 0,1,2 --jobs 2
     gsina bench ablation --ray auto
+    gsina bench gsat --only molhiv --measure
     gsina bench convergence
+    gsina bench runtime
     """
     use_threads(threads)
     if table == "convergence":
@@ -72,20 +76,92 @@ def bench(
         write_convergence(out, results.parent / "convergence.json")
         show.say(f"the figure and its page are in {out}")
         return
+    if table == "runtime":
+        _runtime(results, quick)
+        return
     from gsina.experiments.results import Results
-    from gsina.experiments.runner import pending
     from gsina.experiments.tables import TABLES, make_table
+    from gsina.experiments.tuning_budget import parts, resolve, save_choices
     from gsina.names import check_name
 
-    check_name(table, [*TABLES, "convergence"], "table")
+    check_name(table, [*TABLES, "convergence", "runtime"], "table")
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
     store = Results(results)
     for path in store.broken():
         show.say(f"{path} is not a whole result file; its run is done again.", "yellow")
-    waiting = pending([job for cell in chosen.cells for job in cell.jobs], store)
-    _announce(chosen, waiting, store, jobs, dry_run)
-    if not dry_run and waiting:
-        _run(chosen, waiting, store, jobs, ray)
+    if measure:
+        _measure(chosen, store)
+        return
+    waiting = _waiting(chosen, store)
+    missing = set() if dry_run else _missing_data(waiting)
+    waiting = [job for job in waiting if job.recipe.data.name not in missing]
+    _announce(resolve(chosen, store), waiting, store, jobs, dry_run)
+    if dry_run or not waiting:
+        return
+    failed: set[str] = set()
+    for part in parts(chosen):  # of each first its trials, if it has any, then what they decide
+        while waiting := [
+            job for job in _waiting(part, store, failed) if job.recipe.data.name not in missing
+        ]:
+            failed |= _run(resolve(part, store), waiting, store, jobs, ray)
+    save_choices(chosen, store)
+    show.say(f"results are in {store.folder}; the table: gsina report {table}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _runtime(results: Path, quick: bool) -> None:
+    """Measure the runtime table, show it, and keep it unless it was quick."""
+    from gsina.experiments.runtime import measure, runtime_markdown, save_runtime
+
+    content = measure(quick=quick, tell=show.say)
+    show.say(runtime_markdown(content))
+    if quick:
+        show.say("a quick run is not kept.")
+    else:
+        show.say(f"kept in {save_runtime(results, content)}")
+
+
+def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
+    """The jobs to run next, every one once: cells may share runs."""
+    from gsina.experiments.runner import pending
+    from gsina.experiments.tuning_budget import resolve
+
+    cells = resolve(table, store).cells
+    jobs = pending([job for cell in cells for job in cell.jobs], store)
+    return list({job.name: job for job in jobs if job.name not in failed}.values())
+
+
+def _missing_data(jobs: list[Job]) -> set[str]:
+    """The datasets of the jobs that are not there and cannot be had; says so."""
+    from gsina.data.catalog import DATASETS, load_dataset
+
+    missing = set()
+    for name, job in {job.recipe.data.name: job for job in jobs}.items():
+        if not DATASETS[name].at_hand():
+            try:
+                load_dataset(name, **job.recipe.data.options)
+            except FileNotFoundError as problem:
+                missing.add(name)
+                show.say(f"left out, no data of {name}: {problem}", "yellow")
+    return missing
+
+
+def _measure(table: Table, store: Results) -> None:
+    """Measure a few steps of every kind of run in the table, and keep the times of an epoch."""
+    from gsina.data.catalog import load_dataset
+    from gsina.experiments.estimate import about, kind_name, measure_epoch, save_epochs
+
+    kinds = {kind_name(job.recipe): job for cell in table.cells for job in cell.jobs[:1]}
+    missing = _missing_data(list(kinds.values()))
+    found = {}
+    for kind, job in kinds.items():
+        if job.recipe.data.name not in missing:
+            data = load_dataset(job.recipe.data.name, **job.recipe.data.options)
+            found[kind] = measure_epoch(job.recipe, data)
+            show.say(f"{kind}: about {about(found[kind]['seconds'])} s an epoch")
+    if found:
+        show.say(f"kept in {save_epochs(store, found)}")
 
 
 def _announce(
@@ -103,7 +179,8 @@ def _announce(
             there = DATASETS[cell.recipe.data.name].at_hand()
             view.add_row(cell.row, cell.column, left or "done", "yes" if there else "no")
         show.console.print(view)
-    jobs = [job for cell in table.cells for job in cell.jobs]
+    # Cells may share runs.
+    jobs = list({job.name: job for cell in table.cells for job in cell.jobs}.values())
     done = len(jobs) - len(pending(jobs, store))
     show.say(f"{table.title}: {done} of {len(jobs)} runs are done.")
     if waiting:
@@ -113,12 +190,17 @@ def _announce(
         show.say(f"{len(waiting)} to run: {about}{more if seconds else ''}.")
 
 
+def _data(cell: Cell) -> str:
+    """What a run of the cell is on: of cells for several test splits, the data they share."""
+    return cell.column if cell.split == "test" else cell.recipe.data.name
+
+
 class _Grid:
     """The progress of a grid: a live bar on a terminal, one line a run elsewhere."""
 
     def __init__(self, table: Table, total: int) -> None:
         self.labels = {
-            job.name: f"{cell.row} on {cell.column}, seed {job.seed}"
+            job.name: f"{cell.row} on {_data(cell)}, seed {job.seed}"
             for cell in table.cells
             for job in cell.jobs
         }
@@ -136,13 +218,15 @@ class _Grid:
         self._show(f"{self.labels[job.name]}: epoch {record['epoch'] + 1}")
 
     def on_finished(self, finished: Finished) -> None:
+        from gsina.experiments.results import ood_score
+
         self.done, self.part = self.done + 1, 0.0
         label = self.labels[finished.job.name]
         if finished.result is None:
             show.say(f"{label}: not finished, {finished.error}", "yellow")
         else:
             metric = finished.result["metric"]
-            value = show.number(finished.result["metrics"]["test"][metric], metric)
+            value = show.number(ood_score(finished.result), metric)
             show.say(f"{label}: OOD test {show.METRICS[metric]} {value}")
         self._show("")
 
@@ -161,24 +245,24 @@ class _Grid:
 
 def _run(
     table: Table, waiting: list[Job], store: Results, processes: int, cluster: str | None
-) -> None:
+) -> set[str]:
+    """Run jobs; the names of those that could not be finished."""
     from gsina.experiments.runner import run_jobs
 
     grid = _Grid(table, len(waiting))
-    failed = 0
+    failed = set()
     try:
         ended = run_jobs(
             waiting, store, processes=processes, cluster=cluster, on_epoch=grid.on_epoch
         )
         for finished in ended:
             grid.on_finished(finished)
-            failed += finished.result is None
+            if finished.result is None:
+                failed.add(finished.job.name)
     except KeyboardInterrupt:
         grid.stop()
         show.say("interrupted; what is finished is kept, and the same command goes on from here.")
         raise typer.Exit(show.INTERRUPTED) from None
     finally:
         grid.stop()
-    show.say(f"results are in {store.folder}; the table: gsina report {table.name}")
-    if failed:
-        raise typer.Exit(1)
+    return failed

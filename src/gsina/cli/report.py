@@ -18,33 +18,53 @@ def report(
     results: ResultsFolder = RESULTS,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the page here, such as docs/results.md."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="With a table: a folder for its .md and .png, by default [bold]tables[/] beside "
+            "the results. Without one: the page of all tables, such as docs/results.md.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
-    """Print a table from the runs that are there, or write the page of all tables.
+    """Print a table and write it as Markdown and PNG, or write the page of all tables.
 
     \b
     [bold]Examples[/]
     gsina report gsat
+    gsina report sensitivity-r --out docs/tables
     gsina report --out docs/results.md
     """
     from rich.markdown import Markdown
 
-    from gsina.experiments.report import markdown, results_page, write_results_page
+    from gsina.experiments import report as pages
     from gsina.experiments.results import Results
     from gsina.experiments.tables import make_table
 
+    if table == "runtime":
+        from gsina.experiments.runtime import read_runtime, runtime_markdown
+
+        show.say(runtime_markdown(read_runtime(results)))
+        return
     store = Results(results)
     for path in store.broken():
         show.say(f"{path} is not a whole result file and is left out.", "yellow")
-    if out is not None:
-        if table is not None:
-            raise ValueError("--out writes the page of all tables; leave the table out.")
-        write_results_page(out, store)
+    if table is None and out is not None:
+        pages.write_results_page(out, store)
         show.say(f"written: {out}")
         return
-    text = results_page(store) if table is None else markdown(make_table(table), store)
+    chosen = None if table is None else make_table(table)
+    text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)
     if show.console.is_terminal:
         show.console.print(Markdown(text))
     else:
         show.say(text)
+    if chosen is not None:
+        folder = results.parent / "tables" if out is None else out
+        if folder.suffix == ".md":
+            raise ValueError(
+                f"--out is a folder for the files of one table, got {folder}; leave the table out "
+                "to write the page of all tables."
+            )
+        written = pages.write_table(chosen, store, folder)
+        show.say(f"written: {', '.join(map(str, written))}")

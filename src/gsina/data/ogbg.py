@@ -189,6 +189,15 @@ def read_split(source: Source) -> dict[str, NDArray[np.int64]] | None:
     return split
 
 
+def smiles(name: str, split: str) -> list[str]:
+    """The SMILES strings of a split, in order of the graphs; for drawing."""
+    source = SOURCES[check_name(name, SOURCES, "OGB molecule dataset")]
+    table = read_table(source)
+    ids = read_split(source) or dict(zip(SPLITS, scaffold_split(table.smiles), strict=True))
+    texts = [table.smiles[row] for row in ids[check_name(split, ids, "split")]]
+    return [texts[row] for row in pack_smiles(texts).kept.tolist()]
+
+
 def _prepare(
     name: str,
     source: Source,

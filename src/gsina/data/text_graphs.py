@@ -10,7 +10,8 @@ alone; they carry names of their own. How a sentence becomes a graph:
   word separates, such as *not very good*. The edge feature is 1 / distance.
 * Tweets are about a target: it is put in for its placeholder, and a last feature marks its words.
 
-The split is by length, see :mod:`gsina.data.sentences`.
+The split is by length, see :mod:`gsina.data.sentences`; or by length as in the CIGA benchmark, see
+:mod:`gsina.data.degree_shift`, whose degrees are those of trees with as many words.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gsina.data.dataset import Dataset, cached
+from gsina.data.degree_shift import degree_shift
 from gsina.data.packed import PackedGraphs, offsets
 from gsina.data.registry import Entry, register
-from gsina.data.sentences import SOURCES, Sentence, length_split, read_sentences
+from gsina.data.sentences import SOURCES, Sentence, Source, length_split, read_sentences
 from gsina.data.sources import RawFile, at_hand, raw_file, verify
 from gsina.data.task import Task
 from gsina.names import check_name
@@ -56,13 +59,27 @@ STANDS_FOR = {
 }
 
 
-def load(name: str) -> Dataset:
-    """Load ``"sst2-text"``, ``"sst5-text"`` or ``"twitter-text"``; the split is always the same."""
+Protocol = Literal["gsat", "ciga", "iid"]
+PROTOCOLS = ("gsat", "ciga", "iid")
+#: Collections of the CIGA benchmark, and whether sentences grow from training to test.
+GROWING = {"sst5-text": True, "twitter-text": False}
+
+
+def load(name: str, protocol: Protocol = "gsat") -> Dataset:
+    """Load ``"sst2-text"``, ``"sst5-text"`` or ``"twitter-text"``.
+
+    Args:
+        name: Name of the collection.
+        protocol: The split, always the same one: ``gsat`` (long sentences for training, short ones
+            for test), ``ciga`` (its degree shift; not for SST-2), or ``iid`` (random 80, 10 and
+            10 %).
+    """
     source = SOURCES[check_name(name, SOURCES, "text dataset")]
+    check_name(protocol, PROTOCOLS, "protocol")
 
     def make() -> Dataset:
         sentences = read_sentences(name)
-        ids = length_split(sentences, source)
+        ids = divide(sentences, name, source, protocol)
         vectors = read_vectors()
         marked = any(sentence.target for sentence in sentences)
         splits = {
@@ -78,14 +95,32 @@ def load(name: str) -> Dataset:
         )
         return Dataset(name, source.task, splits, notes)
 
-    return cached(f"{name}-v{VERSION}", make)
+    return cached(f"{name}-v{VERSION}{'' if protocol == 'gsat' else f'-{protocol}'}", make)
 
 
-def tokens(name: str, split: str) -> list[list[str]]:
+def divide(
+    sentences: list[Sentence], name: str, source: Source, protocol: Protocol
+) -> dict[str, list[int]]:
+    """Numbers of the sentences in train, val and test; see :func:`load`."""
+    if protocol == "gsat":
+        return length_split(sentences, source)
+    if protocol == "iid":
+        order = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(0))
+        first, second = int(0.8 * len(order)), int(0.9 * len(order))
+        parts = {"train": order[:first], "val": order[first:second], "test": order[second:]}
+        return {split: part.sort().values.tolist() for split, part in parts.items()}
+    if name not in GROWING:
+        raise ValueError(f"{name} is not in the CIGA benchmark; use {' or '.join(GROWING)}.")
+    words = torch.tensor([len(sentence.words) for sentence in sentences])
+    ids = degree_shift(words, 2 * (words - 1), growing=GROWING[name])
+    return {split: part.tolist() for split, part in ids.items()}
+
+
+def tokens(name: str, split: str, protocol: Protocol = "gsat") -> list[list[str]]:
     """The words of the sentences of a split, in order of the graphs; for drawing."""
     source = SOURCES[check_name(name, SOURCES, "text dataset")]
     sentences = read_sentences(name)
-    ids = length_split(sentences, source)
+    ids = divide(sentences, name, source, protocol)
     return [sentences[number].words for number in ids[check_name(split, ids, "split")]]
 
 

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from gsina.data.files import save_json, write_aside
-from gsina.experiments.run import commit, hardware, versions
+from gsina.experiments.run import commit, hardware
 from gsina.experiments.sweeps import (
     EDGES,
     FLOOR,
@@ -23,6 +23,7 @@ from gsina.experiments.sweeps import (
     noise_rows,
     table_rows,
 )
+from gsina.training.versions import versions
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito), and a mark for each.
 LOOKS = (("#D55E00", "o"), ("#E69F00", "s"), ("#009E73", "^"), ("#0072B2", "D"))

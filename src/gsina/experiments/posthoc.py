@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import time
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -12,9 +10,9 @@ from typing import Any
 
 from gsina.data.catalog import load_dataset
 from gsina.data.dataset import Dataset
-from gsina.data.files import load_tensors
 from gsina.experiments.recipe import Recipe
-from gsina.experiments.run import Run, commit, hardware, make_method, run, versions
+from gsina.experiments.run import commit, hardware
+from gsina.experiments.trained import trained
 from gsina.explain.frozen import Progress
 from gsina.explain.posthoc import (
     EXPLAINERS,
@@ -26,6 +24,7 @@ from gsina.explain.posthoc import (
 from gsina.methods import ERM
 from gsina.training import predict, score
 from gsina.training.loop import OnEpoch
+from gsina.training.versions import versions
 
 #: The metrics that an explanation adds to those of the model.
 ADDED = ("explanation_auc", "explanation_auc_per_graph", "precision_at_5")
@@ -79,14 +78,14 @@ def run_posthoc(
             "that has, such as spmotif."
         )
     chosen = sample_graphs(dataset.test, limit, seed)
-    trained = _trained(recipe, seed, folder, dataset, on_epoch)
-    method = trained.method
+    model = trained(recipe, seed, folder, dataset, on_epoch)
+    method = model.method
     assert isinstance(method, ERM)
     begin = time.perf_counter()
     edge = explain_split(method, chosen, how, train=dataset.train, seed=seed, progress=progress)
     seconds = time.perf_counter() - begin
     scores = score(replace(predict(method, chosen), edge=edge), chosen, dataset.task)
-    old = trained.result
+    old = model.result
     test = {**old["metrics"]["test"], **{name: scores[name] for name in ADDED}}
     return {
         **old,
@@ -107,23 +106,3 @@ def run_posthoc(
 def _name(explainer: Explainer) -> str:
     names = [name for name, kind in EXPLAINERS.items() if isinstance(explainer, kind)]
     return names[0] if names else type(explainer).__name__
-
-
-def _trained(
-    recipe: Recipe, seed: int, folder: Path | None, dataset: Dataset, on_epoch: OnEpoch | None
-) -> Run:
-    """The trained model of a recipe: from its folder, or trained now."""
-    result: dict[str, Any] = {}
-    if folder is not None:
-        with contextlib.suppress(FileNotFoundError, ValueError):  # not there, or not whole
-            result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    if folder is None or not result:
-        return run(recipe, seed, out=folder, resume=True, dataset=dataset, on_epoch=on_epoch)
-    if (result.get("recipe"), result.get("seed")) != (recipe.model_dump(), seed):
-        raise ValueError(
-            f"{folder} holds a model of another recipe or seed than the one to explain; choose "
-            "another folder."
-        )
-    method = make_method(recipe, dataset)
-    method.load_state_dict(load_tensors(folder / "model.safetensors")[0])
-    return Run(method.eval(), dataset, result)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gsina.data.files import write_aside
 from gsina.experiments.properties import Properties
 from gsina.experiments.run import short_commit
+from gsina.explain.separability import Separability
 from gsina.methods import make_config
 
 #: What the paper says: sparse, soft, differentiable. It prints CIGA for the methods with a hard
@@ -23,12 +24,15 @@ CLAIMS = {
 }
 LABELS = {"gsat": "GSAT (information bottleneck)", "dir": "DIR (hard top-k)", "gsina": "GSINA"}
 
+SPLITS = {"val": "validation", "test": "test, larger"}
+
 INTRODUCTION = """# Sparse, soft, differentiable
 
 The paper sets three ways to extract a subgraph side by side: an information bottleneck (GSAT), a
 hard top-k (CIGA in its table; DIR is another) and GSINA. It says of each whether it is sparse, soft
 and differentiable. This page puts a measured figure behind every word. It is written by
-`gsina.experiments.properties_page` from result files.
+`gsina figure separability`, which trains the models; its numbers are in
+`results/separability.json`.
 """
 
 HEADER = (
@@ -57,6 +61,24 @@ gradient other than 0 may still be tiny, which the last column shows.
 """
 
 
+SEPARABILITY = """## How well attention tells the explanation from the background
+
+The paper's first figure, drawn from the models of seed {seed}: above, one batch of validation
+graphs, a row a graph with its edges in descending order of attention; below, the densities of the
+attention of background and explanation.
+
+![Attention of background and explanation](img/separability.png)
+
+*Overlap* is what the two drawn densities share, 1 if they are the same and 0 if they are apart;
+*scale-free overlap* is the same after a change of scale that makes the values equally likely, and
+so does not care at which level a method's weights lie. *KS* is the Kolmogorov-Smirnov distance, 0
+if the two are the same and 1 if one value separates them.
+
+| | graphs | overlap | scale-free overlap | KS | mean of the background | of the explanation |
+|---|---|---|---|---|---|---|
+"""
+
+
 @dataclass(frozen=True)
 class Row:
     """One trained model on the page.
@@ -68,6 +90,7 @@ class Row:
         commit: The commit that it was trained and measured with.
         data: The graphs that were looked at.
         properties: The figures.
+        separability: By split (``val``, ``test``), the measured :class:`Separability`.
     """
 
     method: str
@@ -76,6 +99,7 @@ class Row:
     commit: str
     data: str
     properties: Properties
+    separability: dict[str, Separability] = field(default_factory=dict)
 
 
 def rows_of(results: Iterable[dict[str, Any]]) -> list[Row]:
@@ -91,6 +115,10 @@ def rows_of(results: Iterable[dict[str, Any]]) -> list[Row]:
             properties=Properties(
                 **{k: math.nan if v is None else v for k, v in result["properties"].items()}
             ),
+            separability={
+                split: Separability(**numbers)
+                for split, numbers in result.get("separability", {}).items()
+            },
         )
         for result in results
         if "properties" in result
@@ -112,13 +140,34 @@ def write_properties(path: Path, rows: Sequence[Row]) -> None:
 
 def properties_page(rows: Sequence[Row]) -> str:
     """The page as Markdown."""
-    groups: dict[tuple[str, str, float, str], list[Row]] = {}
+    found: dict[tuple[str, str, float, str], list[Row]] = {}
     for row in rows:
         key = (row.method, row.setting, row.properties.ratio, row.data)
-        groups.setdefault(key, []).append(row)
-    table = [_line(group) for group in sorted(groups.values(), key=_order)]
-    body = [HEADER, *table, "", *_sources(groups)] if table else ["Not measured yet."]
+        found.setdefault(key, []).append(row)
+    groups = sorted(found.values(), key=_order)
+    table = [_line(group) for group in groups]
+    body = [HEADER, *table, "", *_sources(rows)] if table else ["Not measured yet."]
+    apart = [line for group in groups for line in _separability_lines(group)]
+    if apart:
+        seed = min(row.seed for row in rows)
+        body += ["", SEPARABILITY.format(seed=seed) + "\n".join(apart)]
     return "\n".join([INTRODUCTION, *body, "", EXPLANATION])
+
+
+def _separability_lines(group: list[Row]) -> list[str]:
+    """A line for each split of one method."""
+    lines = []
+    for split in group[0].separability:
+        each = [row.separability[split] for row in group if split in row.separability]
+        cells = [_label(group[0]), SPLITS.get(split, split)]
+        cells += [_mean(list(values)) for values in zip(*each, strict=True)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _mean(values: list[float]) -> str:
+    mean = f"{statistics.fmean(values):.3f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.pstdev(values):.3f}"
 
 
 def _order(group: list[Row]) -> tuple[int, str]:
@@ -130,10 +179,9 @@ def _line(group: list[Row]) -> str:
     row, each = group[0], [one.properties for one in group]
     mean = {name: [getattr(one, name) for one in each] for name in asdict(each[0])}
     sparse, soft, differentiable = CLAIMS.get(row.method, ("", "", ""))
-    label = f"{LABELS.get(row.method, row.method)}, {row.setting}"
     weight = f"{statistics.fmean(mean['mean_weight']):.3f} ± {statistics.fmean(mean['spread']):.3f}"
     cells = [
-        label,
+        _label(row),
         sparse,
         f"{_percent(mean['top_share'])} on {100 * row.properties.ratio:g} %",
         weight,
@@ -146,13 +194,16 @@ def _line(group: list[Row]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _label(row: Row) -> str:
+    return f"{LABELS.get(row.method, row.method)}, {row.setting}"
+
+
 def _percent(values: list[float]) -> str:
     mean = f"{100 * statistics.fmean(values):.1f}"
     return f"{mean} %" if len(values) == 1 else f"{mean} ± {100 * statistics.pstdev(values):.1f} %"
 
 
-def _sources(groups: dict[tuple[str, str, float, str], list[Row]]) -> list[str]:
-    rows = [row for group in groups.values() for row in group]
+def _sources(rows: Sequence[Row]) -> list[str]:
     data = "; ".join(dict.fromkeys(row.data for row in rows))
     seeds = ", ".join(str(seed) for seed in sorted({row.seed for row in rows}))
     known = sorted({short_commit(row.commit) for row in rows if row.commit})

@@ -1,10 +1,12 @@
 """The published settings, as small TOML files, and the recipes made from them.
 
 ``recipes/<dataset>-<backbone>-<method>.toml`` holds what was published for that combination, with
-the first word of the dataset's name for a whole family (``ogbg``); ``recipes/<method>.toml`` holds
-what fits the method everywhere else. A combination without a file has the defaults of
+the first word of the dataset's name for a whole family (``ogbg``); without the method it holds what
+all methods of a benchmark share (``nci1-ogb-gcn``); ``recipes/<method>.toml`` holds what fits the
+method everywhere else. A combination without a file has the defaults of
 :class:`~gsina.experiments.recipe.Recipe`. A file has the shape of a recipe without the three names,
-and may end with ``[[variants]]``: changes for a certain ``dataset`` or certain options of it.
+and may end with ``[[variants]]``: changes for a certain ``dataset``, a certain ``method`` or
+certain options of the dataset; a list stands for any of its values.
 """
 
 from __future__ import annotations
@@ -46,8 +48,9 @@ def default_recipe(
     check_name(backbone, BACKBONES, "backbone")
     check_name(method, METHODS, "method")
     values = _published(dataset, backbone, method)
+    facts = {"dataset": dataset, "method": method} | (data or {})
     for variant in values.pop("variants", []):
-        if variant.pop("when").items() <= ({"dataset": dataset} | (data or {})).items():
+        if all(_is(facts.get(name), value) for name, value in variant.pop("when").items()):
             values = _merge(values, variant)
     changes: dict[str, Any] = {
         "data": {"name": dataset, "options": data or {}},
@@ -73,12 +76,18 @@ def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:
     for name in (
         f"{dataset}-{backbone}-{method}.toml",
         f"{family}-{backbone}-{method}.toml",
+        f"{dataset}-{backbone}.toml",
+        f"{family}-{backbone}.toml",
         f"{method}.toml",
     ):
         file = folder / name
         if file.is_file():
             return tomllib.loads(file.read_text(encoding="utf-8"))
     return {}
+
+
+def _is(found: Any, wanted: Any) -> bool:
+    return found in wanted if isinstance(wanted, list) else found == wanted
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from gsina.data.files import write_aside
+from gsina.experiments.estimate import epoch_times
 from gsina.experiments.results import Results
 from gsina.experiments.run import short_commit
-from gsina.experiments.tables import TABLES, Cell, Table, make_table
+from gsina.experiments.summaries import Summary, digits_of, not_run, ours, pair, summarise
+from gsina.experiments.tables import TABLES, Table, make_table
+from gsina.experiments.tuning_budget import resolve
+
+#: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.
+SWEPT = {
+    "sensitivity-r": ("ratio", "r", False),
+    "sensitivity-tau": ("temperature", "τ", True),
+}
+#: Tables whose picture shows more than the table.
+DRAWN = (*SWEPT, "node")
 
 HEADER = """# Results
 
@@ -25,74 +31,41 @@ selected weights.
 """
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What is known of a cell.
+def markdown(table: Table, results: Results, picture: str | None = None) -> str:
+    """A table as Markdown: ours beside the paper's, every seed, and what is missing.
 
-    Attributes:
-        cell: The cell.
-        values: Value of each seed that has been run.
-        results: The result files behind the values.
+    Args:
+        table: The table.
+        results: The runs.
+        picture: Link to a picture to show above the rows.
     """
-
-    cell: Cell
-    values: dict[int, float]
-    results: tuple[dict[str, Any], ...]
-
-    @property
-    def mean(self) -> float:
-        """Mean over the seeds."""
-        return float(np.mean(list(self.values.values())))
-
-    @property
-    def std(self) -> float:
-        """Population standard deviation over the seeds."""
-        return float(np.std(list(self.values.values())))
-
-    @property
-    def missing(self) -> list[int]:
-        """Seeds that have not been run."""
-        return [seed for seed in self.cell.seeds if seed not in self.values]
-
-
-def summarise(table: Table, results: Results) -> list[Summary]:
-    """Collect the finished runs of a table."""
-    summaries = []
-    for cell in table.cells:
-        found = {job.seed: result for job in cell.jobs if (result := results.load(job))}
-        values = {seed: _value(table, result) for seed, result in found.items()}
-        summaries.append(Summary(cell, values, tuple(found.values())))
-    return summaries
-
-
-def _value(table: Table, result: dict[str, Any]) -> float:
-    name = table.metric or result.get("metric", "accuracy")
-    value = result["metrics"]["test"][name]
-    if value is None:  # not defined, such as the area under the curve of one class
-        return math.nan
-    return float(value) * (100 if table.percent else 1)
-
-
-def markdown(table: Table, results: Results) -> str:
-    """A table as Markdown: ours beside the paper's, every seed, and what is missing."""
+    table = resolve(table, results)
     summaries = sorted(summarise(table, results), key=lambda one: _order(table, one))
-    digits = 2 if table.percent else 3
+    times = epoch_times(results)
+    also = [one.label for one in table.also]
+    columns = ["", "data", "here", "paper", *also, "seeds", "every seed"]
     lines = [f"## {table.title}", "", f"`gsina bench {table.name}`", ""]
-    lines += ["| | data | here | paper | seeds | every seed |", "|---|---|---|---|---|---|"]
-    for summary in summaries:
-        if summary.values:
-            lines.append(_row(summary, digits))
+    if picture is not None:
+        lines += [f"![{table.title}]({picture})", ""]
+    lines += [f"| {' | '.join(columns)} |".replace("|  |", "| |"), "|---" * len(columns) + "|"]
+    lines += [f"| {' | '.join(_row(table, summary, times))} |" for summary in summaries]
     return "\n".join([*lines, "", *_footnotes(table, summaries)])
 
 
-def _row(summary: Summary, digits: int) -> str:
-    cell = summary.cell
+def _row(table: Table, summary: Summary, times: dict[str, float]) -> list[str]:
+    cell, digits = summary.cell, digits_of(table)
     seeds = sorted(summary.values)
     each = ", ".join(f"{summary.values[seed]:.{digits - 1}f}" for seed in seeds)
-    ours = _pair(summary.mean, summary.std if len(seeds) > 1 else None, digits)
-    paper = "" if cell.paper is None else _pair(cell.paper.mean, cell.paper.std, digits)
-    which = ", ".join(str(seed) for seed in seeds)
-    return f"| {cell.row} | {cell.column} | {ours} | {paper} | {which} | {each} |"
+    further = [summary.further(one) for one in table.also]
+    return [
+        cell.row,
+        cell.column,
+        ours(summary, digits) or not_run(cell, times),
+        "" if cell.paper is None else pair(cell.paper.mean, cell.paper.std, digits),
+        *("" if found is None else pair(*found, 2) for found in further),
+        ", ".join(str(seed) for seed in seeds),
+        each,
+    ]
 
 
 def _order(table: Table, summary: Summary) -> tuple[int, int]:
@@ -100,10 +73,6 @@ def _order(table: Table, summary: Summary) -> tuple[int, int]:
     columns = list(dict.fromkeys(cell.column for cell in table.cells))
     rows = list(dict.fromkeys(cell.row for cell in table.cells))
     return columns.index(summary.cell.column), rows.index(summary.cell.row)
-
-
-def _pair(mean: float, std: float | None, digits: int) -> str:
-    return f"{mean:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
 
 
 def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
@@ -146,7 +115,9 @@ def results_page(results: Results, findings: str = "") -> str:
     for name in TABLES:
         table = make_table(name)
         if sum(bool(summary.values) for summary in summarise(table, results)) >= 2:
-            parts.append(markdown(table, results))
+            # The pictures of tables say no more than the tables; those of curves do.
+            picture = f"img/{name}.png" if name in DRAWN else None
+            parts.append(markdown(table, results, picture))
         else:
             not_run.append(f"`{name}`")
     if not_run:
@@ -157,8 +128,41 @@ def results_page(results: Results, findings: str = "") -> str:
 
 
 def write_results_page(path: Path, results: Results) -> None:
-    """Write the page; the findings beside it (``<name>.findings.md``) are put at its end."""
+    """Write the page and its pictures (``img/`` beside it).
+
+    The findings beside the page (``<name>.findings.md``) are put at its end.
+    """
     findings = path.with_name(f"{path.stem}.findings.md")
     text = findings.read_text(encoding="utf-8") if findings.exists() else ""
+    page = results_page(results, text)
+    for name in DRAWN:
+        if f"(img/{name}.png)" in page:
+            draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
     with write_aside(path) as file:
-        file.write(results_page(results, text).encode())
+        file.write(page.encode())
+
+
+def write_table(table: Table, results: Results, folder: Path) -> list[Path]:
+    """Write one table as ``<name>.md`` and ``<name>.png``; returns the two."""
+    page, picture = folder / f"{table.name}.md", folder / f"{table.name}.png"
+    draw_table(table, results, picture)
+    with write_aside(page) as file:
+        file.write(markdown(table, results, picture.name).encode())
+    return [page, picture]
+
+
+def draw_table(table: Table, results: Results, path: Path) -> None:
+    """Draw a table; one of a swept setting as a curve with an error band."""
+    # Matplotlib takes a second to import, and only pictures need it.
+    from gsina.experiments.node_figure import draw_node
+    from gsina.experiments.sensitivity_figure import draw_sweep
+    from gsina.experiments.table_picture import draw_cells
+    from gsina.explain.canvas import save_figure
+
+    summaries = summarise(table, results)
+    if table.name in SWEPT:
+        save_figure(draw_sweep(table, summaries, *SWEPT[table.name]), path)
+    elif table.name == "node":
+        save_figure(draw_node(table, summaries), path)
+    else:
+        save_figure(draw_cells(table, summaries, epoch_times(results)), path)

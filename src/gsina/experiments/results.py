@@ -39,6 +39,19 @@ def identity(recipe: Recipe) -> str:
     return fingerprint_of(recipe.essential())[:10]
 
 
+def ood_score(result: dict[str, Any]) -> float | None:
+    """The main metric on the test split; the mean over the splits ``test-...`` of several."""
+    metric = result["metric"]
+    values = [
+        scores[metric]
+        for split, scores in result["metrics"].items()
+        if split == "test" or split.startswith("test-")
+    ]
+    if not values or any(value is None for value in values):
+        return None
+    return float(sum(values) / len(values))
+
+
 class Results:
     """A folder of result files."""
 

@@ -7,7 +7,7 @@ truth, where it is known, so a good extraction is one in which the red part stan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from gsina.data.files import write_aside
 from gsina.data.packed import PackedGraphs
+from gsina.explain.canvas import save_figure
 from gsina.training.evaluate import Predictions
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,9 @@ PLAIN_AREA = 30.0
 WIDTH, HEIGHT, TITLE, HEAD, FOOT = 2.5, 2.1, 0.25, 0.4, 0.85
 #: Height of a drawing over its width, and the half width of the axes around one from -1 to 1.
 ASPECT, MARGIN = (HEIGHT - TITLE) / WIDTH, 1.15
+
+#: Draws the graph of that number into the axes.
+Painter = Callable[[Axes, int], None]
 
 
 class Picture(NamedTuple):
@@ -69,8 +72,12 @@ def draw_subgraphs(
     max_nodes: int = 40,
     title: str | None = None,
     caption: str | None = None,
+    min_nodes: int = 1,
+    seed: int | None = None,
+    paint: Painter | None = None,
+    cell: tuple[float, float] = (WIDTH, HEIGHT),
 ) -> list[int]:
-    """Draw the extracted subgraphs of the first few graphs of every class.
+    """Draw the extracted subgraphs of a few graphs of every class.
 
     Graphs of more than ``max_nodes`` nodes are passed over: in a picture they are a tangle. The
     picture says so.
@@ -84,6 +91,10 @@ def draw_subgraphs(
         max_nodes: Size of the largest graph to draw.
         title: A headline.
         caption: A line under the picture, before the one on sizes.
+        min_nodes: Size of the smallest graph to draw.
+        seed: Seeds a random choice of the graphs; without it they are the first ones.
+        paint: How to draw one graph, for those that have a form of their own.
+        cell: Width and height of one graph with its title, in inches.
 
     Returns:
         The numbers of the graphs that were drawn, row by row.
@@ -100,20 +111,24 @@ def draw_subgraphs(
             f"got attention of {predictions.edge.numel()} edges for graphs with "
             f"{graphs.edge_index.size(1)}; pass the predictions for these very graphs."
         )
-    labels = graphs.y.flatten().long()
-    rows = _choose(graphs, labels, columns, max_nodes)
+    labels = graphs.y.flatten().nan_to_num(-1).long()  # a graph without a label is in no row
+    rows = _choose(graphs, labels, columns, (min_nodes, max_nodes), seed)
     logits = predictions.logits
     guesses = logits.argmax(-1) if logits.size(1) > 1 else (logits[:, 0] > 0).long()
 
+    width, height = cell
     head = 0.0 if title is None else HEAD
-    tall = HEIGHT * len(rows) + head + FOOT
-    figure = Figure(figsize=(WIDTH * columns, tall), facecolor="white")
+    tall = height * len(rows) + head + FOOT
+    figure = Figure(figsize=(width * columns, tall), facecolor="white")
     for row, chosen in enumerate(rows):
-        bottom = tall - head - (row + 1) * HEIGHT
+        bottom = tall - head - (row + 1) * height
         for column, graph in enumerate(chosen):
-            box = (column / columns, bottom / tall, 1 / columns, (HEIGHT - TITLE) / tall)
+            box = (column / columns, bottom / tall, 1 / columns, (height - TITLE) / tall)
             axes = figure.add_axes(box)
-            _draw(axes, _picture(graphs, predictions, graph))
+            if paint is None:
+                _draw(axes, make_picture(graphs, predictions, graph))
+            else:
+                paint(axes, graph)
             _write_title(axes, int(labels[graph]), int(guesses[graph]), class_names)
     if title is not None:
         figure.text(0.5, 1 - head / tall / 2, title, ha="center", va="center", size=13, color=INK)
@@ -121,33 +136,48 @@ def draw_subgraphs(
         figure, 0.6 * FOOT / tall, graphs.edge_truth is not None, predictions.node is not None
     )
     size = f"Only graphs of at most {max_nodes} nodes are drawn; larger ones are a tangle."
+    if min_nodes > 1:
+        size = f"Only graphs of {min_nodes} to {max_nodes} nodes are drawn."
     text = size if caption is None else f"{caption} {size}"
     figure.text(0.5, 0.16 * FOOT / tall, text, ha="center", va="center", size=8, color=GREY)
-    with write_aside(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=200)
+    save_figure(figure, path)
     return [graph for chosen in rows for graph in chosen]
 
 
 def _choose(
-    graphs: PackedGraphs, labels: torch.Tensor, columns: int, max_nodes: int
+    graphs: PackedGraphs,
+    labels: torch.Tensor,
+    columns: int,
+    sizes: tuple[int, int],
+    seed: int | None,
 ) -> list[list[int]]:
-    """The first ``columns`` small graphs of every class that has any."""
-    small = graphs.node_ptr.diff() <= max_nodes
+    """A few graphs of every class that has any of a fitting size: the first, or random ones."""
+    nodes = graphs.node_ptr.diff()
+    fits = (nodes >= sizes[0]) & (nodes <= sizes[1])
+    order = torch.arange(len(graphs))
+    if seed is not None:
+        order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed))
     rows = [
-        ((labels == label) & small).nonzero().flatten()[:columns].tolist()
+        order[((labels == label) & fits)[order]][:columns].tolist()
         for label in sorted(set(labels.tolist()))
+        if label >= 0
     ]
     rows = [row for row in rows if row]
     if not rows:
         raise ValueError(
-            f"all {len(graphs)} graphs have more than {max_nodes} nodes; raise max_nodes to draw "
-            "them nevertheless."
+            f"none of the {len(graphs)} graphs has {sizes[0]} to {sizes[1]} nodes; raise max_nodes "
+            "to draw larger ones nevertheless."
         )
     return rows
 
 
-def _picture(graphs: PackedGraphs, predictions: Predictions, graph: int) -> Picture:
-    """Cut one graph out and lay it out."""
+def make_picture(
+    graphs: PackedGraphs,
+    predictions: Predictions,
+    graph: int,
+    layout: Callable[[int, NDArray[np.int64]], Floats] | None = None,
+) -> Picture:
+    """Cut one graph out and lay it out, by ``layout`` from its nodes and edges if that is given."""
     nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
     edges = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
     assert predictions.edge is not None
@@ -162,7 +192,7 @@ def _picture(graphs: PackedGraphs, predictions: Predictions, graph: int) -> Pict
     if graphs.edge_truth is not None:
         edge_truth = np.bincount(which, graphs.edge_truth[edges].numpy(), len(ends)) > 0
     return Picture(
-        place=_layout(nodes.stop - nodes.start, ends),
+        place=(layout or _layout)(nodes.stop - nodes.start, ends),
         ends=ends,
         edge=edge.clip(0, 1),
         node=None if predictions.node is None else predictions.node[nodes].double().numpy(),
@@ -260,7 +290,7 @@ def _write_legend(figure: Figure, middle: float, truth: bool, node: bool) -> Non
         [text for _, text in entries],
         loc="center",
         bbox_to_anchor=(0.5, middle),
-        ncols=3,
+        ncols=3 if truth else len(entries),
         frameon=False,
         fontsize=8.5,
         labelcolor=INK,

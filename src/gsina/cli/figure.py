@@ -1,0 +1,96 @@
+"""``gsina figure``: pictures from trained models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gsina.cli import show
+from gsina.cli.options import Threads, numbers, pairs, use_threads
+
+figure = typer.Typer(
+    help="Draw what trained models look at.", no_args_is_help=True, rich_markup_mode="rich"
+)
+
+
+@figure.command("gallery")
+def gallery(
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run, as of gsina train.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The picture; by default gallery.png in the run."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Draw graphs of this split.")] = "test",
+    columns: Annotated[int | None, typer.Option(min=1, help="Graphs of each class.")] = None,
+    max_nodes: Annotated[int, typer.Option(min=1, help="Pass over larger graphs.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of graphs.")] = 0,
+    threads: Threads = None,
+) -> None:
+    """Draw the extracted subgraphs of a few graphs of every class.
+
+    Molecules are drawn as molecules, sentences with their words. Attention is
+    shown as it is, without sharpening.
+
+    \b
+    [bold]Examples[/]
+    gsina train ogbg-molhiv --out runs/hiv && gsina figure gallery runs/hiv
+    gsina figure gallery runs/first --split val --columns 8 --out subgraphs.png
+    """
+    use_threads(threads)
+    from gsina.experiments.gallery import draw_gallery
+    from gsina.experiments.trained import load_run
+
+    path = run / "gallery.png" if out is None else out
+    options: dict[str, Any] = {"columns": columns, "max_nodes": max_nodes, "seed": seed}
+    drawn = draw_gallery(load_run(run), path, split=split, **options)
+    show.say(f"{len(drawn)} graphs of the {split} split are drawn in {path}")
+
+
+@figure.command("separability")
+def separability(
+    seeds: Annotated[str, typer.Option(help="Seeds such as 0,1,2; the smallest is drawn.")] = "0",
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Largest number of epochs, for a quick look.")
+    ] = None,
+    data_options: Annotated[
+        list[str] | None,
+        typer.Option("--data-option", metavar="KEY=VALUE", help="An option of the dataset."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the page.")] = Path("docs"),
+    results: Annotated[
+        Path, typer.Option("--results", help="The file of the numbers.", show_default=True)
+    ] = Path("results/separability.json"),
+    threads: Threads = None,
+) -> None:
+    """Train GSAT, DIR and GSINA, and draw and measure how they separate edges.
+
+    Makes the paper's first figure (heat maps and densities), the overlap and the
+    Kolmogorov-Smirnov distance behind it, and the page of the paper's property
+    table. A model that has been trained before is used again.
+
+    \b
+    [bold]Examples[/]
+    gsina figure separability
+    gsina figure separability --seeds 0,1,2
+    """
+    use_threads(threads)
+    from gsina.experiments.figure_one import write_figure_one
+    from gsina.experiments.recipe import Recipe
+
+    def on_epoch(recipe: Recipe, seed: int, record: dict[str, Any]) -> None:
+        accuracy = show.number(record["val"]["accuracy"], "accuracy")
+        label = f"{recipe.method.name}, seed {seed}, epoch {record['epoch'] + 1}"
+        show.say(f"{label}: validation accuracy {accuracy}")
+
+    settings = {} if epochs is None else {"epochs": epochs}
+    data = pairs(data_options or [], "--data-option")
+    try:
+        written = write_figure_one(
+            out, results, numbers(seeds), data=data, on_epoch=on_epoch, **settings
+        )
+    except KeyboardInterrupt:
+        show.say("interrupted; whole epochs are kept, and the same command goes on from here.")
+        raise typer.Exit(show.INTERRUPTED) from None
+    show.say(f"written: {', '.join(map(str, written))}")

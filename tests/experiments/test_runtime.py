@@ -1,0 +1,89 @@
+"""The runtime table: its peer is right, its numbers are ratios of one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import tiny
+from gsina import soft_top_r
+from gsina.data import spmotif_ciga
+from gsina.data.dataset import Dataset
+from gsina.experiments import runtime
+from gsina.experiments.padded import PaddedLoopAttention, padded_loop, use_padded_loop
+from gsina.methods import GSINA, build_method
+from gsina.nn.predictor import NetworkSpec
+
+
+def small(name: str) -> Dataset:
+    return spmotif_ciga.load("struc", num_per_class=40)
+
+
+@pytest.fixture(scope="module")
+def content() -> dict[str, object]:
+    return runtime.measure(["spmotif-struc"], quick=True, load=small)
+
+
+def test_the_padded_loop_computes_the_same_weights() -> None:
+    torch.manual_seed(0)
+    index = torch.tensor([0] * 7 + [2] * 1 + [3] * 30)  # graph 1 has no edge
+    scores = torch.randn(38, requires_grad=True)
+    for sweeps in (1, 10):
+        expected = soft_top_r(
+            scores, 0.3, index, num_groups=4, solver="sinkhorn", iterations=sweeps
+        )
+        found = padded_loop(scores, 0.3, index, 4, sweeps)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    upstream = torch.randn(38)
+    ours, theirs = (
+        torch.autograd.grad(weights, scores, upstream)[0] for weights in (expected, found)
+    )
+    torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
+
+
+def test_the_peer_is_gsina_but_for_the_solver() -> None:
+    spec = NetworkSpec("ogb-gcn", 4, 0)
+    options = {"solver": "sinkhorn", "scorer": "plain", "ratio": 0.25}
+    method = build_method("gsina", spec, tiny.CLASSES, options).eval()
+    assert isinstance(method, GSINA)
+    batch = tiny.whole(tiny.ragged(undirected=True))
+    expected = method(batch)
+    weights = method.attention.state_dict()
+    peer = use_padded_loop(method).eval()
+    assert isinstance(peer.attention, PaddedLoopAttention)
+    peer.attention.load_state_dict(weights)
+    torch.testing.assert_close(peer(batch).logits, expected.logits, atol=1e-4, rtol=1e-4)
+
+
+def test_every_row_is_measured(content: dict[str, object]) -> None:
+    rows = content["rows"]
+    assert isinstance(rows, list)
+    assert [one["row"] for one in rows] == list(runtime.ROWS)
+    for one in rows:
+        assert len(one["seconds"]) == len(one["ratios"]) == 1
+        assert one["seconds"][0] > 0
+    assert rows[0]["ratios"] == [1.0]
+    ratios = {one["row"]: one["ratios"][0] for one in rows}
+    assert min(value for row, value in ratios.items() if row != "ERM") > 1
+
+
+def test_report(content: dict[str, object], tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="measure with: gsina bench runtime"):
+        runtime.read_runtime(tmp_path / "runs")
+    path = runtime.save_runtime(tmp_path / "runs", content)
+    assert path == tmp_path / "bench/runtime.json"
+    text = runtime.runtime_markdown(runtime.read_runtime(tmp_path / "runs"))
+    (row,) = [line for line in text.splitlines() if line.startswith("| GSINA, scope graph |")]
+    assert row.endswith("| 5.96 |")  # 34.58 / 5.80
+    assert "A quick run" in text
+    path.write_text("{")
+    with pytest.raises(ValueError, match=r"runtime\.json is broken"):
+        runtime.read_runtime(tmp_path / "runs")
+
+
+def test_all_datasets_have_a_number_in_the_paper() -> None:
+    for row in runtime.ROWS:
+        for dataset in runtime.DATA:
+            assert float(runtime._paper_ratio(row, dataset)) >= 1
