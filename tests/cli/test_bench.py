@@ -10,6 +10,7 @@ import pytest
 from gsina.experiments import tables
 from gsina.experiments.published import default_recipe
 from gsina.experiments.tables import Cell, Table
+from gsina.experiments.tuning_budget import tuned
 
 
 @pytest.fixture
@@ -59,3 +60,25 @@ def test_unknown_table_and_bad_seeds_get_one_sentence(gsina) -> None:
 def test_report_writes_a_page(gsina, tmp_path: Path) -> None:
     assert gsina("report", "--out", "docs/results.md").exit_code == 0
     assert (tmp_path / "docs/results.md").read_text().startswith("# Results")
+
+
+def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
+    gsina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = {"bias": 0.6, "num_per_class": 4}
+    recipe = default_recipe("spmotif-struc", "ogb-gcn", "erm", data=data, epochs=1)
+    table = Table("tiny", "A tiny table", (tuned(Cell("ERM", "tiny", recipe, (0, 1))),))
+    monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
+    assert "0 of 3 runs are done" in gsina("bench", "tiny", "--dry-run").output
+    done = gsina("bench", "tiny")
+    assert done.exit_code == 0, done.output
+    assert len(list((tmp_path / "results/runs").glob("*.json"))) == 4  # three trials, one seed more
+    assert (tmp_path / "results/tuning/tiny.json").exists()
+    assert "2 of 2 runs are done" in gsina("bench", "tiny").output
+    assert "learning_rate" in gsina("report", "tiny").output
+
+
+def test_runtime_is_not_there_before_it_is_measured(gsina) -> None:
+    wrong = gsina("report", "runtime")
+    assert wrong.exit_code == 2
+    assert "gsina bench runtime" in wrong.output

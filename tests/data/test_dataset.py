@@ -56,6 +56,53 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert [len(part) for part in (found.train, found.val, found.test)] == [4, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("task", "changes", "message"),
+    [
+        (Task("multiclass", 3), {"val": graphs(0)}, "the val split of d has no graphs"),
+        (Task("multiclass", 3), {"train": graphs(0)}, "the train split of d has no graphs"),
+        (
+            Task("multiclass", 3),
+            {"train": graphs(3, y=torch.tensor([1, -1, 1]))},
+            "all training labels of d are 1, expected at least two classes",
+        ),
+        (
+            Task("binary", 2, "roc_auc"),
+            {"train": graphs(2, y=torch.tensor([[0.0, torch.nan], [0.0, 0.0]]))},
+            "all training labels of d are 0, expected at least two classes",
+        ),
+        (
+            Task("multiclass", 3),
+            {"train": graphs(2, y=torch.tensor([[0], [1]]))},
+            r"labels of the train split of d must be int64 \[G\] .* of shape \[2, 1\]",
+        ),
+        (
+            Task("binary", 1),
+            {"val": graphs(2, y=torch.tensor([0.0, 1.0]))},
+            r"labels of the val split of d must be floating point \[G, 1\] .* shape \[2\]",
+        ),
+    ],
+)
+def test_bad_splits_get_one_sentence(
+    task: Task, changes: dict[str, PackedGraphs], message: str
+) -> None:
+    splits = {"train": graphs(2), "val": graphs(2), **changes}
+    with pytest.raises(ValueError, match=message):
+        Dataset("d", task, splits)
+
+
+def test_a_single_class_is_no_fault_where_it_does_no_harm() -> None:
+    """In validation, in one of several outputs, in regression, and where nothing is labelled."""
+    one = graphs(2, y=torch.tensor([1, 1]))
+    Dataset("d", Task("multiclass", 3), {"train": graphs(2), "val": one})
+    two = graphs(2, y=torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    Dataset("d", Task("binary", 2, "roc_auc"), {"train": two, "val": two})
+    same = graphs(2, y=torch.ones(2, 1))
+    Dataset("d", Task("regression", 1, "rmse"), {"train": same, "val": same})
+    nothing = graphs(2, y=torch.tensor([-1, -1]))
+    Dataset("d", Task("multiclass", 3), {"train": nothing, "val": nothing})
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))

@@ -39,9 +39,28 @@ class Dataset:
                 raise ValueError(
                     f"dataset {self.name} needs a split {needed}, got {sorted(self.splits)}."
                 )
+            if len(self.splits[needed]) == 0:
+                raise ValueError(
+                    f"the {needed} split of {self.name} has no graphs, expected at least one."
+                )
             labels = self.splits[needed].labels(self.task.level)
             if labels is not None:
                 self.task.check(labels, f"the {needed} split of {self.name}")
+        self._check_classes()
+
+    def _check_classes(self) -> None:
+        """Refuse training labels of a single class: there would be nothing to learn."""
+        labels = self.train.labels(self.task.level)
+        if labels is None or self.task.kind == "regression":
+            return
+        if self.task.level == "node" and self.train.mask is not None:
+            labels = labels[self.train.mask]
+        known = labels[labels >= 0]  # neither -1 nor NaN
+        if known.numel() and bool((known == known[0]).all()):
+            raise ValueError(
+                f"all training labels of {self.name} are {known[0].item():g}, expected at least "
+                "two classes; choose other graphs or another split."
+            )
 
     @property
     def train(self) -> PackedGraphs:

@@ -135,7 +135,7 @@ def load(
 
 
 def _check(bias: float, seed: int) -> float:
-    if not 1 / 3 <= bias < 1:
+    if not 0.33 <= bias < 1:  # some benchmarks write 1/3 as 0.33
         raise ValueError(
             f"bias must lie between 1/3 (every base equally likely) and below 1, got {bias}."
         )

@@ -27,13 +27,15 @@ class Task:
     * ``binary``: ``y`` is float ``[G, outputs]`` of 0, 1 and NaN (missing); one logit a column.
     * ``regression``: ``y`` is float ``[G, outputs]``, NaN where missing.
 
-    At node level the first dimension counts nodes instead of graphs.
+    At node level the first dimension counts nodes instead of graphs, and a split of several graphs
+    is scored on all its nodes together, or, with ``per_graph``, as the mean over its graphs.
     """
 
     kind: Kind
     outputs: int
     metric: str = "accuracy"
     level: Level = "graph"
+    per_graph: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.kind, KINDS, "kind of task")

@@ -1,0 +1,223 @@
+"""The runtime table: seconds of a training epoch, as ratios to the plain network's.
+
+All methods take turns batch by batch, in one process and on one thread, so that a busy machine
+slows all of them alike. A training epoch is the assembly of every batch and the step on it;
+evaluation is not counted, and a warm-up is not either. What the paper prints was measured on
+another machine and in an unknown way, so only its ratios are shown.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.data.catalog import DATASETS, load_dataset
+from gsina.data.dataset import Dataset
+from gsina.data.files import save_json
+from gsina.experiments.padded import use_padded_loop
+from gsina.experiments.paper import published
+from gsina.experiments.published import default_recipe
+from gsina.experiments.run import commit, hardware, make_method, short_commit
+from gsina.methods import GSINA, METHODS, Method
+from gsina.training import seed_everything
+from gsina.training.versions import versions
+
+#: Datasets with their backbone and the name in the paper's table.
+DATA = {
+    "spmotif-struc": ("ogb-gcn", "SPMotif-Struc", "spmotif"),
+    "nci1": ("ogb-gcn", "NCI1", "nci1"),
+    "nci109": ("ogb-gcn", "NCI109", "nci109"),
+    "proteins": ("ogb-gin", "PROTEINS", "proteins"),
+    "dd": ("ogb-gcn", "DD", "dd"),
+    "drugood-ec50-size": ("ogb-gin", "DrugOOD size (EC50)", "drugood-size"),
+}
+PLAIN = "ERM"
+#: Rows: the method, the options that make it what the row says, and the name in the paper's table.
+ROWS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    PLAIN: ("erm", {}, "erm"),
+    "GSAT": ("gsat", {}, "gsat"),
+    "GSINA, scope batch": ("gsina", {"scope": "batch"}, "gsina-macro"),
+    "GSINA, scope graph": ("gsina", {"scope": "graph"}, "gsina-micro"),
+    "CIGAv2": ("cigav2", {}, "ciga"),
+    "GSINA, padded loop": ("gsina", {"scope": "graph", "solver": "sinkhorn"}, "gsina-micro"),
+}
+PADDED = "GSINA, padded loop"
+EPOCHS, QUICK_STEPS = 5, 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of every measured epoch of one row on one dataset."""
+
+    row: str
+    dataset: str
+    seconds: list[float]
+    ratios: list[float]
+
+
+def measure(
+    datasets: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    epochs: int = EPOCHS,
+    load: Callable[[str], Dataset] = load_dataset,
+    tell: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Measure all rows; the content of the result file.
+
+    Args:
+        datasets: Names out of :data:`DATA`; by default those that are at hand.
+        quick: A few batches of one epoch only.
+        epochs: Epochs to measure.
+        load: Loads a dataset by name.
+        tell: Called with a line when a dataset is done.
+    """
+    names = [name for name in DATA if DATASETS[name].at_hand()] if datasets is None else datasets
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        machine = hardware()
+        found: list[Measured] = []
+        for name in names:
+            new = _measure_one(name, load(name), 1 if quick else epochs, quick)
+            found += new
+            if tell is not None:
+                tell(", ".join(f"{one.row} {one.seconds[0]:.2f} s" for one in new) + f" on {name}")
+    finally:
+        torch.set_num_threads(threads)
+    return {
+        "benchmark": "runtime",
+        "quick": quick,
+        "rows": [vars(one) for one in found],
+        "versions": versions(),
+        "hardware": machine,
+        "commit": commit(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _measure_one(name: str, dataset: Dataset, epochs: int, quick: bool) -> list[Measured]:
+    backbone, _, _ = DATA[name]
+    methods = {
+        row: _method(row, name, backbone, dataset)
+        for row, (method, _, _) in ROWS.items()
+        if method in METHODS
+    }
+    optimisers = {
+        row: torch.optim.Adam(method.parameters(), lr=1e-3, fused=True)
+        for row, method in methods.items()
+    }
+    size = default_recipe(name, backbone, "erm").optimiser.batch_size
+    shuffle = torch.Generator().manual_seed(0)
+
+    def epoch(number: int, steps: int | None) -> dict[str, float]:
+        order = torch.randperm(len(dataset.train), generator=shuffle)
+        batches = torch.split(order, size)[:steps]
+        seconds = dict.fromkeys(methods, 0.0)
+        for ids in batches:
+            for row, method in methods.items():
+                begin = time.perf_counter()
+                method.step(dataset.train.batch(ids), optimisers[row], number)
+                seconds[row] += time.perf_counter() - begin
+        scale = math.ceil(len(dataset.train) / size) / len(batches)
+        return {row: value * scale for row, value in seconds.items()}
+
+    epoch(0, QUICK_STEPS)  # warm up
+    times = [epoch(number, QUICK_STEPS if quick else None) for number in range(epochs)]
+    return [
+        Measured(
+            row,
+            name,
+            [round(one[row], 4) for one in times],
+            [round(one[row] / one[PLAIN], 4) for one in times],
+        )
+        for row in methods
+    ]
+
+
+def _method(row: str, name: str, backbone: str, dataset: Dataset) -> Method:
+    """A fresh model of a row, with the benchmark's settings."""
+    method, options, _ = ROWS[row]
+    recipe = default_recipe(name, backbone, method, options=options)
+    seed_everything(0)
+    made = make_method(recipe, dataset)
+    if row == PADDED:
+        assert isinstance(made, GSINA)
+        made = use_padded_loop(made)
+    return made.train()
+
+
+def runtime_file(results: Path) -> Path:
+    """Where the measurement is kept: ``bench/runtime.json`` beside the folder of runs."""
+    return results.parent / "bench" / "runtime.json"
+
+
+def save_runtime(results: Path, content: dict[str, Any]) -> Path:
+    """Write a measurement."""
+    path = runtime_file(results)
+    save_json(path, content)
+    return path
+
+
+def read_runtime(results: Path) -> dict[str, Any]:
+    """Read a measurement.
+
+    Raises:
+        FileNotFoundError: Nothing has been measured.
+    """
+    path = runtime_file(results)
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no {path}; measure with: gsina bench runtime.") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is broken ({error}); measure again.") from error
+    return content
+
+
+def runtime_markdown(content: dict[str, Any]) -> str:
+    """The table: ratios to the plain network here and in the paper, with spread."""
+    lines = [
+        "## Runtime: seconds of a training epoch",
+        "",
+        "`gsina bench runtime`",
+        "",
+        f"| | data | seconds | times {PLAIN} | lowest to highest | paper: times {PLAIN} |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in content["rows"]:
+        low, high = min(one["ratios"]), max(one["ratios"])
+        lines.append(
+            f"| {one['row']} | {DATA[one['dataset']][1]} | {statistics.median(one['seconds']):.2f} "
+            f"| {statistics.median(one['ratios']):.2f} | {low:.2f} to {high:.2f} "
+            f"| {_paper_ratio(one['row'], one['dataset'])} |"
+        )
+    machine = content["hardware"]
+    quick = " A quick run: a few batches only." if content["quick"] else ""
+    lines += [
+        "",
+        "Medians over epochs; all rows take turns batch by batch in one process. The paper's "
+        "seconds are of another machine (a GPU), and its DrugOOD is IC50, here EC50: compare "
+        "ratios. Its GSINA per graph, and its CIGA, loop over graphs in Python, as the padded "
+        f"loop does here.{quick}\n",
+        f"Hardware: {machine['cpu']}, {machine['threads']} thread(s). torch "
+        f"{content['versions']['torch']}. Commit: {short_commit(content['commit'])}.\n",
+    ]
+    return "\n".join(lines)
+
+
+def _paper_ratio(row: str, dataset: str) -> str:
+    name = ROWS[row][2]
+    there = DATA[dataset][2]
+    found = None if name is None else published("runtime", name, "ciga", there)
+    plain = published("runtime", "erm", "ciga", there)
+    return "" if found is None or plain is None else f"{found.mean / plain.mean:.2f}"

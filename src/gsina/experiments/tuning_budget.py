@@ -1,0 +1,189 @@
+"""The same small tuning budget for every method: three values of one setting, chosen on validation.
+
+A tuned cell has *trials*: recipes that are run once each, with seed 0. When all are done, the one
+with the best validation metric (of equal ones the first, which has the published value) decides the
+recipe that all seeds of the cell are run with; the trial is then its seed 0. Test data play no part
+in that, and every trial is a result file like any other, so the choice can be checked. A trial may
+stand for other cells too: what is chosen is its place among the three.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from gsina.data.files import save_json
+from gsina.data.task import METRICS
+from gsina.experiments.recipe import Recipe
+from gsina.experiments.results import Job, Results
+from gsina.experiments.tables import TRIAL_SEED, Cell, Table
+from gsina.methods import make_config
+
+
+@dataclass(frozen=True)
+class Knob:
+    """The setting of a method that is tuned, and the values beside the recipe's own.
+
+    Attributes:
+        name: Its name; an option of the method, or ``learning_rate``.
+        how: ``times`` and divided by ``step``, or ``plus`` and minus it.
+        step: How far the other two values are.
+    """
+
+    name: str
+    how: Literal["times", "plus"]
+    step: float
+
+    def values(self, centre: float) -> tuple[float, float]:
+        """A smaller and a larger value than the recipe's."""
+        if self.how == "times":
+            low, high = centre / self.step, centre * self.step
+        else:
+            low, high = max(centre - self.step, 0.05), min(centre + self.step, 0.95)
+        return float(f"{low:.6g}"), float(f"{high:.6g}")
+
+
+_PENALTY = Knob("penalty", "times", 10.0)
+_RATIO = Knob("ratio", "plus", 0.15)
+_CONTRAST = Knob("contrast", "times", 4.0)
+#: The main coefficient of every method; the plain network has only its learning rate.
+KNOBS: dict[str, Knob] = {
+    "erm": Knob("learning_rate", "times", 3.0),
+    "irm": _PENALTY,
+    "vrex": _PENALTY,
+    "eiil": _PENALTY,
+    "ib-irm": _PENALTY,
+    "cnc": _CONTRAST,
+    "asap": _RATIO,
+    "gib": Knob("information", "times", 3.0),
+    "dir": Knob("alpha", "times", 10.0),
+    "cigav1": _CONTRAST,
+    "cigav2": _CONTRAST,
+    "sugar": Knob("diversity", "times", 10.0),
+    "igm": Knob("environment_mixup", "times", 4.0),
+    "gsat": Knob("information", "times", 3.0),
+    "gsina": _RATIO,
+}
+
+
+def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
+    """The recipe itself first, then with a smaller and a larger value of its method's knob."""
+    knob = KNOBS[recipe.method.name]
+    return recipe, *(_with(recipe, knob, value) for value in knob.values(value_of(recipe)))
+
+
+def value_of(recipe: Recipe) -> float:
+    """The value of the tuned setting in a recipe."""
+    knob = KNOBS[recipe.method.name]
+    if knob.name == "learning_rate":
+        return recipe.optimiser.learning_rate
+    return float(getattr(make_config(recipe.method.name, recipe.method.options), knob.name))
+
+
+def _with(recipe: Recipe, knob: Knob, value: float) -> Recipe:
+    values = recipe.model_dump()
+    part = "optimiser" if knob.name == "learning_rate" else "method"
+    target = values[part] if part == "optimiser" else values[part]["options"]
+    target[knob.name] = value
+    return Recipe.parse(values)
+
+
+def tuned(cell: Cell, at: Recipe | None = None) -> Cell:
+    """The cell with trials: of its own recipe, or of the recipe ``at``, for other data."""
+    own = candidates(cell.recipe)
+    return replace(cell, trials=own if at is None else candidates(at), choices=own)
+
+
+def parts(table: Table) -> list[Table]:
+    """The table in parts that can be tuned and run one after the other, in its own order.
+
+    A part is a run of cells of one column; without trials the whole table is one.
+    """
+    if not any(cell.trials for cell in table.cells):
+        return [table]
+    groups = itertools.groupby(table.cells, key=lambda cell: cell.column)
+    return [replace(table, cells=tuple(cells)) for _, cells in groups]
+
+
+def resolve(table: Table, results: Results) -> Table:
+    """The table with a recipe in every cell whose trials are done, and a note of the choices."""
+    cells = tuple(_resolve(cell, results) for cell in table.cells)
+    notes = table.notes
+    if any(cell.trials for cell in table.cells):
+        chosen = [
+            f"{old.row} on {old.column} {describe(new.recipe)}"
+            for old, new in zip(table.cells, cells, strict=True)
+            if old.trials and not new.trials
+        ]
+        waiting = sum(bool(cell.trials) for cell in cells)
+        notes = (
+            *notes,
+            "Tuned: one setting a method, three values, the one with the best validation metric of "
+            f"seed {TRIAL_SEED}.",
+            *([f"Chosen: {'; '.join(chosen)}."] if chosen else []),
+            *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
+        )
+    return replace(table, cells=cells, notes=notes)
+
+
+def _resolve(cell: Cell, results: Results) -> Cell:
+    scores = trial_scores(cell, results)
+    if not cell.trials or None in scores:
+        return cell
+    ranked = [-math.inf if score is None else score for score in scores]
+    best = ranked.index(max(ranked))
+    return replace(cell, recipe=cell.choices[best], trials=(), choices=())
+
+
+def trial_scores(cell: Cell, results: Results) -> list[float | None]:
+    """Validation metric of every trial, larger is better; ``None`` where it is not run."""
+    scores: list[float | None] = []
+    for trial in cell.trials:
+        result = results.load(Job(trial, TRIAL_SEED))
+        scores.append(None if result is None else _validation(result))
+    return scores
+
+
+def _validation(result: dict[str, Any]) -> float:
+    """Validation metric at the selected epoch; a metric that is not defined is the worst."""
+    value = result["metrics"]["val"][result["metric"]]
+    if value is None or math.isnan(value):
+        return -math.inf
+    return float(value) if METRICS[result["metric"]] else -float(value)
+
+
+def describe(recipe: Recipe) -> str:
+    """The tuned setting of a recipe in words, such as ``ratio 0.25``."""
+    return f"{KNOBS[recipe.method.name].name} {value_of(recipe):g}"
+
+
+def save_choices(table: Table, results: Results) -> Path | None:
+    """Write what was tried and what was chosen beside the results; ``None`` if nothing is tuned."""
+    rows = []
+    for cell in table.cells:
+        scores = trial_scores(cell, results)
+        if cell.trials and None not in scores:
+            rows.append(
+                {
+                    "row": cell.row,
+                    "column": cell.column,
+                    "setting": KNOBS[cell.recipe.method.name].name,
+                    "trials": [
+                        {
+                            "value": value_of(trial),
+                            "validation": score,
+                            "result": Job(trial, TRIAL_SEED).name,
+                        }
+                        for trial, score in zip(cell.trials, scores, strict=True)
+                    ],
+                    "chosen": value_of(_resolve(cell, results).recipe),
+                }
+            )
+    if not rows:
+        return None
+    path = results.folder.parent / "tuning" / f"{table.name}.json"
+    save_json(path, {"table": table.name, "seed": TRIAL_SEED, "cells": rows})
+    return path
