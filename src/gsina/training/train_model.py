@@ -127,6 +127,8 @@ def train_model(
     labels = dataset.train.labels(task.level)
     if labels is None:
         raise ValueError(f"the train split of {dataset.name} has no labels to learn.")
+    if task.level == "node" and dataset.train.mask is not None:
+        labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
     unscaled = dataset if scale is None else scale.apply(dataset)
     told = on_epoch if on_epoch is None or scale is None else _in_units(on_epoch, scale)

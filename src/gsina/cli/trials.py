@@ -1,0 +1,103 @@
+"""The progress of a search: a live bar on a terminal, one line a trial elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, Progress, TextColumn
+
+from gsina.cli import show
+
+if TYPE_CHECKING:
+    from gsina.data.task import Task
+    from gsina.experiments.tune import Tried
+
+
+class Trials:
+    """Shows trials as they end, and the epochs of the one that runs here.
+
+    Args:
+        trials: Trials in all.
+        epochs: Largest number of epochs of each.
+        task: Says which metric judges, and whether larger is better.
+        before: Trials that have ended before.
+    """
+
+    def __init__(self, trials: int, epochs: int, task: Task, before: Sequence[Tried] = ()) -> None:
+        self.trials, self.epochs, self.task = trials, epochs, task
+        self.done = self._done_before = len(before)
+        self.best: float | None = None
+        self._learn(before)
+        self._running = ""
+        self._began = time.perf_counter()
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Trials:
+        if show.console.is_terminal:
+            columns = (
+                TextColumn("[bold]{task.description}"),
+                BarColumn(bar_width=14),
+                TextColumn("{task.fields[state]}"),
+            )
+            self._bar = Progress(*columns, console=show.console)
+            self._bar.add_task("trials", total=self.trials, completed=self.done, state="")
+            self._bar.start()
+            self._show(0.0)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._bar is not None:
+            self._running = ""
+            self._show(0.0)
+            self._bar.stop()
+
+    def on_start(self, number: int, settings: dict[str, Any]) -> None:
+        """A trial begins here."""
+        self._running = f"trial {number}"
+        self._show(0.0)
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        """An epoch of it has passed."""
+        self._show((record["epoch"] + 1) / self.epochs)
+
+    def on_trial(self, tried: Tried) -> None:
+        """A trial has ended."""
+        self.done += 1
+        self._learn([tried])
+        self._running = ""
+        self._show(0.0)
+        show.say(self._line(tried))
+
+    def _learn(self, tried: Sequence[Tried]) -> None:
+        values = [one.value for one in tried if one.value is not None]
+        values += [] if self.best is None else [self.best]
+        if values:
+            self.best = (max if self.task.larger_is_better else min)(values)
+
+    def _line(self, tried: Tried) -> str:
+        value = tried.last if tried.value is None else tried.value
+        score = show.number(value, self.task.metric)
+        how = {"stopped": f"stopped early at {score}", "diverged": "diverged"}
+        took = f"{tried.epochs} epochs, {show.clock(tried.seconds)}"
+        ending = how.get(tried.state, score)
+        return f"trial {tried.number}: {ending}  {settings_text(tried.settings)}  ({took})"
+
+    def _show(self, share: float) -> None:
+        if self._bar is None:
+            return
+        parts = [f"{self.done}/{self.trials}", self._running]
+        if self.best is not None:
+            parts.append(f"best {show.number(self.best, self.task.metric)}")
+        passed = self.done + share - self._done_before
+        if passed > 0 and self.done < self.trials:
+            left = (time.perf_counter() - self._began) / passed
+            parts.append(f"~ {show.clock(left * (self.trials - self.done - share))} left")
+        state = "  ".join(part for part in parts if part)
+        self._bar.update(self._bar.task_ids[0], completed=self.done + share, state=state)
+
+
+def settings_text(settings: dict[str, Any]) -> str:
+    """Settings in words."""
+    return ", ".join(f"{name} {value:g}" for name, value in settings.items())
