@@ -30,8 +30,8 @@ def call():
     torch.autograd.grad(weights, scores, torch.ones_like(weights))
 """
 STEP = """
-from benchmarks.large_graphs import make_step
-call = make_step("gsina", edges)
+from benchmarks.large_graphs import METHODS, random_graph, step
+call = step(random_graph(edges), *METHODS["GSINA"])
 """
 MEASURE = """
 before = peak()

@@ -38,7 +38,11 @@ def threads(number: int = 1) -> Iterator[None]:
 
 
 def interleaved(
-    candidates: Mapping[str, Candidate], seconds: float, warmup: int = 2, at_least: int = 5
+    candidates: Mapping[str, Candidate],
+    seconds: float,
+    warmup: int = 2,
+    at_least: int = 5,
+    clock: Callable[[], float] = perf_counter,
 ) -> dict[str, Timing]:
     """Call the candidates in turn, round after round, on one thread.
 
@@ -50,26 +54,27 @@ def interleaved(
         seconds: Time to spend in all; a round that has begun is finished.
         warmup: Rounds that do not count.
         at_least: Rounds to make however long they take.
+        clock: Seconds; ``time.process_time`` does not count what other processes take.
     """
     with threads():
         begin = perf_counter()
         for _ in range(warmup):
-            once = {name: _measure(call) for name, call in candidates.items()}
+            once = {name: _measure(call, clock) for name, call in candidates.items()}
         slowest = max(once.values())
         calls = {name: min(max(int(slowest / own), 1), MOST) for name, own in once.items()}
         seen: dict[str, list[float]] = {name: [] for name in candidates}
         rounds = 0
         while rounds < at_least or perf_counter() - begin < seconds:
             for name, call in candidates.items():
-                seen[name] += [_measure(call) for _ in range(calls[name])]
+                seen[name] += [_measure(call, clock) for _ in range(calls[name])]
             rounds += 1
     return {name: _timing(values) for name, values in seen.items()}
 
 
-def _measure(call: Candidate) -> float:
-    start = perf_counter()
+def _measure(call: Candidate, clock: Callable[[], float]) -> float:
+    start = clock()
     call()
-    return perf_counter() - start
+    return clock() - start
 
 
 def _timing(values: list[float]) -> Timing:

@@ -13,7 +13,7 @@ import tiny_nodes
 from gsina.data.batch import Batch
 from gsina.data.task import Task
 from gsina.methods import build_method
-from gsina.methods.eerm import EERM, EERMConfig, Editors, View, flip_edges
+from gsina.methods.eerm import EERM, Editors, EERMConfig, View, flip_edges
 from gsina.nn.predictor import NetworkSpec
 
 

@@ -11,6 +11,7 @@ import tiny
 from gsina.data.task import Task
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
+from gsina.nn.network import run_network
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 
 
@@ -91,14 +92,8 @@ def test_spec_makes_fresh_networks(backbone: str) -> None:
     ]
     assert all(different)
     inside = spec.network(in_channels=8)
-    assert (
-        inside(torch.randn(batch.num_nodes, 8), batch.edge_index, *_extra(backbone)).shape[1] == 8
-    )
-
-
-def _extra(backbone: str) -> tuple[Tensor, ...]:
-    edges = tiny.whole(tiny.ragged()).edge_attr
-    return () if backbone == "spmotifnet" or edges is None else (edges,)
+    x = torch.randn(batch.num_nodes, 8)
+    assert run_network(inside, x, batch.edge_index, edge_attr=batch.edge_attr).shape[1] == 8
 
 
 def test_unknown_backbone() -> None:

@@ -39,7 +39,9 @@ def test_values_and_gradients(
     wanted = [h, weight] if with_weights else [h]
     pull = draw(nodes, 3, seed=2).detach()
     expected = torch.autograd.grad((plain * pull).sum(), wanted)
-    for found, right in zip(torch.autograd.grad((ours * pull).sum(), wanted), expected, strict=True):
+    for found, right in zip(
+        torch.autograd.grad((ours * pull).sum(), wanted), expected, strict=True
+    ):
         torch.testing.assert_close(found, right)
 
 

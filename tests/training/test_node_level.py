@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 import torch
 
 import tiny_nodes
+from gsina.data.catalog import DATASETS, load_dataset
 from gsina.data.dataset import Dataset
+from gsina.data.neighbours import sampled_batches
 from gsina.methods import GSINA, METHODS, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, evaluate, fit, make_selection, seed_everything
@@ -101,13 +104,11 @@ def test_sampled_neighbours_learn_as_well_as_whole_graphs(name: str) -> None:
 
 
 def test_ratio_holds_in_every_sampled_subgraph() -> None:
-    from gsina.data.neighbours import sampled_batches
-
     dataset = tiny_nodes.dataset(2, nodes=100)
     method, _ = train("gsina", dataset, epochs=1)
     method.eval()
     for batch in sampled_batches(dataset.train, 20, [3, 3], torch.Generator().manual_seed(0)):
-        edge = method(batch).attention.edge
+        edge = method(batch).attention.edge.detach()
         for graph in range(batch.num_graphs):
             assert float(edge[batch.edge_graph == graph].mean()) == pytest.approx(0.5, abs=1e-5)
 
@@ -121,3 +122,40 @@ def test_algorithms_differ_and_are_checked() -> None:
     assert not torch.allclose(first, second)
     with pytest.raises(ValueError, match="unknown algorithm 'adamax'; did you mean 'adam'"):
         train("erm", dataset, algorithm="adamax")
+
+
+def test_scores_of_several_graphs_together_or_each() -> None:
+    graphs = tiny_nodes.graphs(2, mask=True)
+    method, _ = train("erm", tiny_nodes.dataset(), epochs=1)
+    together = replace(tiny_nodes.TASK, per_graph=False)
+    apart = replace(tiny_nodes.TASK, per_graph=True)
+    each = [evaluate(method, graphs[[k]], together)["accuracy"] for k in (0, 1)]
+    assert each[0] != each[1]
+    assert evaluate(method, graphs, apart)["accuracy"] == pytest.approx(sum(each) / 2)
+    assert graphs.mask is not None
+    sizes = graphs.mask.view(2, -1).sum(1)
+    pooled = (each[0] * sizes[0] + each[1] * sizes[1]) / sizes.sum()
+    assert evaluate(method, graphs, together)["accuracy"] == pytest.approx(float(pooled))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["erm", "gsina"])
+def test_sampled_neighbours_on_cora(name: str) -> None:
+    """Mini-batches of Cora come to the accuracy of the whole graph, within noise."""
+    if not DATASETS["cora"].at_hand():
+        pytest.skip("the files of Cora are not in the data folder")
+    dataset = load_dataset("cora")
+    spec = NetworkSpec("sage", dataset.train.num_features, 0, {"num_layers": 2})
+    scores = []
+    for settings in (
+        {"epochs": 40, "batch_size": 1},
+        {"epochs": 5, "batch_size": 512, "neighbours": (10, 10)},
+    ):
+        seed_everything(0)
+        method = build_method(name, spec, dataset.task, QUICK.get(name, {}))
+        chosen = Settings(**(ADAMW | settings))  # type: ignore[arg-type]
+        fit(method, dataset, chosen, make_selection("first-best"))
+        scores.append(evaluate(method, dataset.val, dataset.task)["accuracy"])
+    majority = float(torch.bincount(dataset.val.node_y).max()) / dataset.val.x.size(0)  # type: ignore[arg-type]
+    assert min(scores) > majority + 0.1
+    assert abs(scores[0] - scores[1]) < 0.08

@@ -67,6 +67,8 @@ class Batch:
     @cached_property
     def edge_groups(self) -> Groups:
         """The edges of each graph, for sums over graphs."""
+        if self.num_graphs == 1:  # a large graph: sums need no index, and are exact
+            return Groups.whole(self.num_edges)
         return Groups(self.edge_graph, self.num_graphs, self.num_edges)
 
     @property

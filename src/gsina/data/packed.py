@@ -123,6 +123,8 @@ class PackedGraphs:
     def batch(self, ids: Tensor | Sequence[int]) -> Batch:
         """Assemble the graphs ``ids`` (any order, repeats allowed; or a mask) into one batch."""
         ids = _as_ids(ids, len(self))
+        if self.node_y is not None and ids.numel() == 1:
+            return self._single(int(ids))
         nodes, node_graph, node_start = _gather_index(self.node_ptr, ids)
         edges, edge_graph, edge_start = _gather_index(self.edge_ptr, ids)
         edge_index = self.edge_index.index_select(1, edges) + node_start.index_select(0, edge_graph)
@@ -138,6 +140,35 @@ class PackedGraphs:
             **_of_batch(_select(self, PER_NODE, nodes) | _select(self, PER_GRAPH, ids)),
             **_select(self, PER_EDGE, edges),
         )
+
+    @cached_property
+    def _singles(self) -> dict[int, Batch]:
+        return {}
+
+    def _single(self, graph: int) -> Batch:
+        """One graph as a batch, without a copy and the same object every time.
+
+        At node level a graph may be large, and what is found out about its edges is kept with them.
+        """
+        if graph not in self._singles:
+            nodes = slice(int(self.node_ptr[graph]), int(self.node_ptr[graph + 1]))
+            edges = slice(int(self.edge_ptr[graph]), int(self.edge_ptr[graph + 1]))
+            rows = {**dict.fromkeys(PER_NODE, nodes), **dict.fromkeys(PER_EDGE, edges)}
+            rows |= dict.fromkeys(PER_GRAPH, slice(graph, graph + 1))
+            parts = {
+                name: value[rows[name]]
+                for name in rows
+                if (value := getattr(self, name)) is not None
+            }
+            self._singles[graph] = Batch(
+                edge_index=self.edge_index[:, edges].contiguous(),
+                node_graph=torch.zeros(nodes.stop - nodes.start, dtype=torch.long),
+                edge_graph=torch.zeros(edges.stop - edges.start, dtype=torch.long),
+                num_graphs=1,
+                reverse=None if self.reverse is None else self.reverse[edges],
+                **_of_batch(parts),
+            )
+        return self._singles[graph]
 
     def batches(self, size: int, generator: torch.Generator | None = None) -> Iterator[Batch]:
         """All graphs in batches of ``size``; shuffled if a generator is given."""

@@ -88,10 +88,10 @@ class PlainScorer(nn.Module):
 
     many = 50_000
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, width: int = 4) -> None:
         super().__init__()
-        self.first = PairLinear(channels, 4 * channels)
-        self.last = nn.Linear(4 * channels, 1)
+        self.first = PairLinear(channels, width * channels)
+        self.last = nn.Linear(width * channels, 1)
 
     def forward(self, h: Tensor, edge_index: Tensor, graphs: Groups) -> Tensor:
         """Scores ``[E]`` from embeddings ``[N, H]``; ``graphs`` is not needed here."""
@@ -100,6 +100,13 @@ class PlainScorer(nn.Module):
             return pair_scores(table, self.last.weight[0], edge_index) + self.last.bias
         scores: Tensor = self.last(F.relu(self.first(h, edge_index)))
         return scores.squeeze(-1)
+
+
+class NarrowScorer(PlainScorer):
+    """The same with a hidden layer as wide as the embeddings, 2H -> H -> 1, for large graphs."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels, width=1)
 
 
 class PairScorer(nn.Module):
@@ -121,11 +128,15 @@ class PairScorer(nn.Module):
         return scores.reshape(-1)
 
 
-SCORERS: dict[str, Callable[[int], nn.Module]] = {"normed": NormedScorer, "plain": PlainScorer}
+SCORERS: dict[str, Callable[[int], nn.Module]] = {
+    "normed": NormedScorer,
+    "plain": PlainScorer,
+    "narrow": NarrowScorer,
+}
 
 
 def make_scorer(scorer: str | nn.Module, channels: int) -> nn.Module:
-    """A scorer by name (``normed``, ``plain``), or the user's module wrapped."""
+    """A scorer by name (``normed``, ``plain``, ``narrow``), or the user's module wrapped."""
     if isinstance(scorer, (NormedScorer, PlainScorer)):
         return scorer
     if isinstance(scorer, nn.Module):

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric import EdgeIndex
 from torch_geometric.nn import ChebConv, MessagePassing
 
+from gsina.nn.neighbours import NeighbourSum
 from gsina.nn.network import forward_names
 
 
@@ -31,7 +32,8 @@ def weighted_messages(
     where they replace self-loops of the graph (GCN, GAT). A layer that hands on other edges than it
     was called with has them matched by their end nodes, parallel edges in their order, so the
     edges may be reordered but none may be left out; the match is found once per edge list. A layer
-    that uses ``edge_index`` as it is (GIN, SAGE, ...) costs one multiplication.
+    that uses ``edge_index`` as it is (GIN, SAGE, ...) costs one multiplication. A
+    :class:`~gsina.nn.neighbours.NeighbourSum` is handed the weights and makes no messages at all.
 
     Contexts nest: the weights multiply. After the context, also after an error, the network is as
     it was before. As hooks do the work, threads must not share a network inside the context, and
@@ -63,6 +65,10 @@ def weighted_messages(
                 network.register_forward_pre_hook(weighting.before_network, with_kwargs=True)
             )
         for layer in _layers(network):
+            if isinstance(layer, NeighbourSum):
+                hook = weighting.before_sum
+                handles.append(layer.register_forward_pre_hook(hook, with_kwargs=True))
+                continue
             handles.append(layer.register_propagate_forward_pre_hook(weighting.before_propagate))
             handles.append(layer.register_message_forward_hook(weighting.after_message))
         yield
@@ -89,7 +95,7 @@ def _layers(network: nn.Module) -> list[Any]:
             f"got a compiled {type(network).__name__}, whose messages PyG does not let one weight; "
             "use the network as it was before torch.compile."
         )
-    layers = [module for module in modules if isinstance(module, MessagePassing)]
+    layers = [module for module in modules if isinstance(module, (MessagePassing, NeighbourSum))]
     if not layers:
         raise ValueError(
             f"got {type(network).__name__} without a torch_geometric.nn.MessagePassing layer, so "
@@ -151,6 +157,12 @@ class _Weighting:
             return None
         # A layer may fuse message and aggregation over an `EdgeIndex`, but not over a plain tensor.
         return plain, edge_index.sparse_size() if size is None else size, kwargs
+
+    def before_sum(self, layer: nn.Module, args: Any, kwargs: Any) -> Any:
+        """Hand the weights to a layer that takes them; those of a context around are there."""
+        states, edge_index, *outer = args
+        self.current[layer] = weights = self._weights_of(edge_index, layer)
+        return (states, edge_index, weights * outer[0] if outer else weights), kwargs
 
     def after_message(self, layer: Any, inputs: Any, messages: Any) -> Any:
         """Weight the messages."""

@@ -93,7 +93,7 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     parts = sizes.tolist() if apart else [len(y)]
     result = {"loss": float(label_loss(logits, y, task))}
     for name in dict.fromkeys([task.metric, *(["accuracy"] if task.kind != "regression" else [])]):
-        each = zip(logits.split(parts), y.split(parts), strict=True)
+        each = zip(torch.split(logits, parts), torch.split(y, parts), strict=True)
         scores = [metrics.PREDICTION[name](*part, task) for part in each]
         result[name] = sum(scores) / len(scores)
     edge, truth = predictions.edge, graphs.edge_truth

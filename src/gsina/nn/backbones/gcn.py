@@ -1,0 +1,101 @@
+"""GCN, as in the EERM benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv
+
+from gsina.nn.backbones.layers import Between, make_map, widths
+from gsina.nn.neighbours import NeighbourSum
+
+
+class SumConv(nn.Module):
+    """``b + sum over incoming edges of W h_source``: neither degrees nor self-loops."""
+
+    def __init__(self, in_channels: int | Sequence[int], out_channels: int) -> None:
+        super().__init__()
+        self.map = make_map(in_channels, out_channels)
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        self.gather = NeighbourSum()
+
+    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+        """``[N, in]`` to ``[N, out]``."""
+        states: Tensor = self.gather(self.map(h), edge_index) + self.bias
+        return states
+
+
+class NormalConv(nn.Module):
+    """Kipf and Welling's convolution, by PyG: symmetric normalisation and self-loops."""
+
+    def __init__(self, in_channels: int | Sequence[int], out_channels: int) -> None:
+        super().__init__()
+        plain = isinstance(in_channels, int)
+        self.encode = nn.Identity() if plain else make_map(in_channels, out_channels)
+        self.conv = GCNConv(in_channels if plain else out_channels, out_channels)
+
+    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+        """``[N, in]`` to ``[N, out]``."""
+        h = self.encode(h)
+        states: Tensor = self.conv(h.to(self.conv.lin.weight.dtype), edge_index)
+        return states
+
+
+class GCN(nn.Module):
+    """Graph convolutions with batch norm, ReLU and dropout between them, none after the last.
+
+    The benchmark's convolution is a plain sum over incoming edges, without degrees and without
+    self-loops: a node without incoming edges knows nothing of itself. ``normalise`` brings the
+    convolution of Kipf and Welling (2017).
+
+    At node level the last convolution gives the logits. The plain sum keeps no messages in memory,
+    weighted or not.
+
+    Args:
+        in_channels: Number of node features, or the sizes of categorical ones.
+        hidden_channels: Width H.
+        num_layers: Number of convolutions.
+        dropout: Dropout between convolutions.
+        edge_channels: Taken for a common signature; not used.
+        out_channels: Width of the output; by default H.
+        normalise: Use PyG's normalised convolution.
+    """
+
+    readout = "mean"
+    #: At node level the network is made with the task's outputs and needs no head.
+    heads_itself = True
+
+    def __init__(
+        self,
+        in_channels: int | Sequence[int],
+        hidden_channels: int = 32,
+        num_layers: int = 2,
+        dropout: float = 0.0,
+        edge_channels: int | Sequence[int] = 0,
+        out_channels: int | None = None,
+        normalise: bool = False,
+    ) -> None:
+        super().__init__()
+        self.out_channels = hidden_channels if out_channels is None else out_channels
+        conv = NormalConv if normalise else SumConv
+        self.layers = nn.ModuleList()
+        self.between = nn.ModuleList()
+        width = in_channels
+        for out in widths(hidden_channels, num_layers, self.out_channels):
+            self.layers.append(conv(width, out))
+            width = out
+        for _ in range(num_layers - 1):
+            self.between.append(Between(hidden_channels, dropout))
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
+        h: Tensor = self.layers[0](x, edge_index)
+        for between, layer in zip(self.between, list(self.layers)[1:], strict=True):
+            h = layer(between(h), edge_index)
+        return h
+
+    def make_head(self, out_channels: int) -> nn.Module:
+        """The head at graph level: one linear layer."""
+        return nn.Linear(self.out_channels, out_channels)

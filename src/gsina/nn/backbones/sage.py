@@ -1,0 +1,86 @@
+"""GraphSAGE with mean aggregation, as in the EERM benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from gsina.nn.backbones.layers import Between, make_map, widths
+from gsina.nn.neighbours import NeighbourSum
+
+
+class MeanConv(nn.Module):
+    """``b + W mean over incoming edges of h_source + V h``.
+
+    The map comes before the mean, which is the same and narrower. Weighted messages are divided by
+    the number of edges, not by the sum of their weights.
+    """
+
+    def __init__(self, in_channels: int | Sequence[int], out_channels: int) -> None:
+        super().__init__()
+        self.of_neighbours = make_map(in_channels, out_channels)
+        self.of_itself = make_map(in_channels, out_channels)
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        self.gather = NeighbourSum()
+
+    def forward(self, h: Tensor, edge_index: Tensor, share: Tensor) -> Tensor:
+        """``[N, in]`` to ``[N, out]``; ``share`` is one over the number of edges ``[N, 1]``."""
+        summed = self.gather(self.of_neighbours(h), edge_index)
+        states: Tensor = torch.addcmul(self.of_itself(h) + self.bias, summed, share)
+        return states
+
+
+class SAGE(nn.Module):
+    """GraphSAGE (Hamilton et al., 2017): batch norm, ReLU and dropout between convolutions.
+
+    At node level the last convolution gives the logits. It keeps no messages in memory, weighted
+    or not.
+
+    Args:
+        in_channels: Number of node features, or the sizes of categorical ones.
+        hidden_channels: Width H.
+        num_layers: Number of convolutions.
+        dropout: Dropout between convolutions.
+        edge_channels: Taken for a common signature; not used.
+        out_channels: Width of the output; by default H.
+    """
+
+    readout = "mean"
+    #: At node level the network is made with the task's outputs and needs no head.
+    heads_itself = True
+
+    def __init__(
+        self,
+        in_channels: int | Sequence[int],
+        hidden_channels: int = 32,
+        num_layers: int = 5,
+        dropout: float = 0.0,
+        edge_channels: int | Sequence[int] = 0,
+        out_channels: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.out_channels = hidden_channels if out_channels is None else out_channels
+        self.layers = nn.ModuleList()
+        width = in_channels
+        for out in widths(hidden_channels, num_layers, self.out_channels):
+            self.layers.append(MeanConv(width, out))
+            width = out
+        self.between = nn.ModuleList(
+            Between(hidden_channels, dropout) for _ in range(num_layers - 1)
+        )
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
+        degree = torch.bincount(edge_index[1], minlength=x.size(0))
+        dtype = next(self.parameters()).dtype
+        share = degree.clamp(min=1).to(dtype).reciprocal_().unsqueeze(1)
+        h: Tensor = self.layers[0](x, edge_index, share)
+        for between, layer in zip(self.between, list(self.layers)[1:], strict=True):
+            h = layer(between(h), edge_index, share)
+        return h
+
+    def make_head(self, out_channels: int) -> nn.Module:
+        """The head at graph level: one linear layer."""
+        return nn.Linear(self.out_channels, out_channels)

@@ -1,0 +1,112 @@
+"""Weighted sums over the neighbours of every node that keep nothing of the size edges x features.
+
+The message of an edge is never stored: the forward pass reads the rows of the sources and adds them
+up at the target, and the backward pass does the same the other way round. The gradient of a weight
+is the product of two rows. Memory beyond the input and the output is a few numbers an edge.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
+
+#: Edges of which rows are in memory at a time, where that is needed.
+BLOCK = 8192
+
+with warnings.catch_warnings():  # torch says once that compressed matrices are new
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1), check_invariants=False)
+
+
+def neighbour_sum(h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+    """At every node, the sum of its sources' states times the weights of the edges.
+
+    Args:
+        h: Node states ``[N, H]``, floating point.
+        edge_index: Source and target of every edge ``[2, E]``.
+        weight: Weight of every edge ``[E]``; ``None`` weighs every edge 1.
+
+    Returns:
+        ``[N, H]``, 0 at a node without incoming edges. The gradient can be taken once.
+    """
+    if weight is not None:
+        if weight.shape != edge_index.shape[1:]:
+            raise ValueError(
+                f"got weights of shape {list(weight.shape)} for {edge_index.size(1)} edges, "
+                "expected one weight an edge."
+            )
+        weight = weight.to(h.dtype)  # attention is float32 also in a half-precision model
+    graph = adjacency(edge_index, h.size(0))
+    result: Tensor = _NeighbourSum.apply(h, weight, graph)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _NeighbourSum(torch.autograd.Function):
+    """With A the weighted adjacency: ``A h``; ``dh = A' dy``, ``dw_e = <dy_target, h_source>``."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor | None, graph: Adjacency) -> Tensor:
+        ctx.graph = graph
+        ctx.save_for_backward(h if ctx.needs_input_grad[1] else None, weight)
+        return _sum(h, graph.by_target, weight)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        h, weight = ctx.saved_tensors
+        graph: Adjacency = ctx.graph
+        grad = grad.contiguous()
+        of_h = _sum(grad, graph.by_source, weight) if ctx.needs_input_grad[0] else None
+        of_weight = (
+            _products(grad, h.detach(), graph.by_target) if ctx.needs_input_grad[1] else None
+        )
+        return of_h, of_weight, None
+
+
+def _sum(rows: Tensor, edges: SortedEdges, weight: Tensor | None) -> Tensor:
+    """At every node, the weighted sum of the rows at the other ends of its edges."""
+    if edges.other.numel() == 0:
+        return torch.zeros_like(rows)
+    ordered = None if weight is None else edges.arrange(weight)
+    return F.embedding_bag(
+        edges.other,
+        rows.detach().contiguous(),
+        edges.starts,
+        mode="sum",
+        per_sample_weights=ordered,
+        include_last_offset=True,
+    )
+
+
+def _products(own: Tensor, other: Tensor, edges: SortedEdges) -> Tensor:
+    """Inner product of the rows at the two ends of every edge ``[E]``."""
+    if own.is_cpu and own.dtype in (torch.float32, torch.float64) and edges.own.numel():
+        nodes = own.size(0)
+        entries = torch.sparse_csr_tensor(
+            edges.starts,
+            edges.other,
+            own.new_zeros(edges.own.numel()),
+            (nodes, nodes),
+            check_invariants=False,
+        )
+        found: Tensor = torch.sparse.sampled_addmm(entries, own, other.t(), beta=0.0).values()
+    else:
+        found = _products_by_block(own, other, edges)
+    return found.index_select(0, edges.place)
+
+
+def _products_by_block(own: Tensor, other: Tensor, edges: SortedEdges) -> Tensor:
+    found = own.new_empty(edges.own.numel())
+    for start in range(0, found.numel(), BLOCK):
+        block = slice(start, start + BLOCK)
+        rows = own.index_select(0, edges.own[block])
+        rows *= other.index_select(0, edges.other[block])
+        torch.sum(rows, 1, out=found[block])
+    return found

@@ -1,0 +1,104 @@
+"""The hidden layer of an edge scorer, made block by block, and again in the backward pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
+
+#: Edges and hidden units in memory at a time: rows that are near in memory, blocks that a
+#: processor's cache holds.
+BLOCK = 8192
+UNITS = 64
+
+
+def pair_scores(table: Tensor, weight: Tensor, edge_index: Tensor) -> Tensor:
+    """``sum_k weight_k relu(source_k + target_k)`` for every edge.
+
+    Args:
+        table: What a node adds as a source, in the first N rows, and as a target, in the others
+            ``[2 N, C]``.
+        weight: ``[C]``.
+        edge_index: Source and target of every edge ``[2, E]``.
+
+    Returns:
+        One score an edge ``[E]``. The gradient can be taken once.
+    """
+    graph = adjacency(edge_index, table.size(0) // 2)
+    scores: Tensor = _PairScores.apply(table, weight, graph)  # type: ignore[no-untyped-call]
+    return scores
+
+
+class _PairScores(torch.autograd.Function):
+    """Let m be the sum over a node's edges of their gradients where the hidden unit is active.
+
+    Then ``d table = m weight`` and, as an active unit is the sum of its two rows, ``d weight`` is
+    the sum of ``m table`` over all rows.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, weight: Tensor, graph: Adjacency) -> Tensor:
+        ctx.graph = graph
+        ctx.save_for_backward(table, weight)
+        edges = graph.by_target
+        found = table.new_zeros(edges.own.numel())
+        for rows, factors in zip(_units(table), torch.split(weight, UNITS), strict=True):
+            for start in range(0, found.numel(), BLOCK):
+                hidden = _hidden(rows, edges, start)
+                found[start : start + BLOCK].addmv_(hidden.relu_(), factors)
+        return found.index_select(0, edges.place)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        table, weight = ctx.saved_tensors
+        graph: Adjacency = ctx.graph
+        nodes = graph.num_nodes
+        sides = ((graph.by_source, slice(0, nodes)), (graph.by_target, slice(nodes, None)))
+        ordered = [grad.index_select(0, edges.order) for edges, _ in sides]
+        of_table, of_weight = torch.empty_like(table), []
+        for number, (rows, factors) in enumerate(
+            zip(_units(table), torch.split(weight, UNITS), strict=True)
+        ):
+            active = torch.zeros_like(rows)
+            for (edges, half), pull in zip(sides, ordered, strict=True):
+                _add_active(active[half], rows, pull, edges)
+            of_weight.append((active * rows).sum(0))
+            units = slice(number * UNITS, (number + 1) * UNITS)
+            torch.mul(active, factors, out=of_table[:, units])
+        return of_table, torch.cat(of_weight), None
+
+
+def _units(table: Tensor) -> list[Tensor]:
+    """The table in pieces of a few hidden units, each without gaps; no graph is recorded."""
+    return [part.contiguous() for part in torch.split(table.detach(), UNITS, dim=1)]
+
+
+def _hidden(rows: Tensor, edges: SortedEdges, start: int) -> Tensor:
+    """``source + target`` of a block of edges in one pass ``[block, units]``."""
+    pairs = edges.pairs[2 * start : 2 * (start + BLOCK)]
+    bounds = torch.arange(0, pairs.numel() + 1, 2, device=pairs.device, dtype=pairs.dtype)
+    return F.embedding_bag(pairs, rows, bounds, mode="sum", include_last_offset=True)
+
+
+def _add_active(total: Tensor, rows: Tensor, pull: Tensor, edges: SortedEdges) -> None:
+    """Add to every node the gradients of its edges, unit by unit where the unit is active."""
+    every = torch.arange(BLOCK, device=rows.device, dtype=edges.starts.dtype)
+    for start in range(0, pull.numel(), BLOCK):
+        weights = pull[start : start + BLOCK]
+        own = edges.own[start : start + BLOCK]
+        first, last = int(own[0]), int(own[-1]) + 1  # edges are sorted: few nodes a block
+        bounds = (edges.starts[first : last + 1] - start).clamp_(0, own.numel())
+        total[first:last] += F.embedding_bag(
+            every[: own.numel()],
+            _hidden(rows, edges, start).gt_(0),
+            bounds,
+            mode="sum",
+            per_sample_weights=weights,
+            include_last_offset=True,
+        )
