@@ -87,10 +87,11 @@ def workers_of_ray() -> list[int]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("ray_cluster")
 def test_ray_gives_the_files_of_one_process(tmp_path: Path) -> None:
+    some = jobs(3, epochs=60)  # long enough to be caught at work
     here, there = Results(tmp_path / "here"), Results(tmp_path / "there")
-    list(run_jobs(jobs(3), here))
+    list(run_jobs(some, here))
     ended: list[Finished] = []
-    thread = threading.Thread(target=lambda: ended.extend(run_jobs(jobs(3), there, cluster="auto")))
+    thread = threading.Thread(target=lambda: ended.extend(run_jobs(some, there, cluster="auto")))
     thread.start()
     limit = time.monotonic() + 60
     while not (running := workers_of_ray()) and time.monotonic() < limit and thread.is_alive():
@@ -100,9 +101,9 @@ def test_ray_gives_the_files_of_one_process(tmp_path: Path) -> None:
     thread.join()
     assert running, "no worker was seen, so none was killed"
     assert [one.error for one in ended] == [None] * 3
-    for job in jobs(3):
+    for job in some:
         first, second = here.load(job), there.load(job)
         assert first is not None
         assert second is not None
         assert first["metrics"] == second["metrics"]
-    assert list(run_jobs(jobs(3), there, cluster="auto")) == []
+    assert list(run_jobs(some, there, cluster="auto")) == []
