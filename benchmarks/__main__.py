@@ -48,7 +48,8 @@ def main() -> None:
     available = names()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which ones: {', '.join(available)}; all if none")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, under a minute in all")
+    quick = "fewer rounds and smaller sizes, under three minutes in all; not kept"
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the JSON files")
     options = parser.parse_args()
     unknown = set(options.names) - set(available)

@@ -12,6 +12,8 @@ from gsina.explain.page import PageGraph
 
 RATIOS = (0.01, 0.3, 0.5, 0.77, 0.999, 1.0)
 TEMPERATURES = (0.01, 0.1, 1.0, 7.0, 100.0)
+#: Where the sliders of the pages in a browser start.
+RATIO, TAU = 0.4, 1.5
 
 
 def problems() -> list[dict[str, Any]]:
@@ -84,3 +86,10 @@ def cycles(count: int, nodes: int = 8, **given: Any) -> list[PageGraph]:
         )
         for number in range(count)
     ]
+
+
+def settle(page: Any) -> None:
+    """Wait until the page has drawn."""
+    frame = "new Promise(ok => requestAnimationFrame(() => setTimeout(ok)))"
+    for _ in range(3):  # cards learn that they are seen in one frame, and are drawn in the next
+        page.evaluate(frame)

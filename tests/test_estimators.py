@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import replace
 
@@ -17,7 +18,10 @@ from torch_geometric.data import Data
 
 import tiny
 from gsina import GraphClassifier, GraphRegressor, NodeClassifier
+from gsina.data.own import from_pyg, read_data_file, read_graphs
 from gsina.data.packed import PackedGraphs
+from gsina.experiments.own_predict import predict_file
+from gsina.training.model_folder import load_model
 
 FEW = {"hidden_channels": 8, "num_layers": 2, "epochs": 2, "dropout": 0.0, "batch_size": 16}
 QUICK = {**FEW, "epochs": 25, "learning_rate": 2e-2, "patience": None}
@@ -111,6 +115,50 @@ def test_labels_of_the_graphs_themselves_and_packed_graphs():
     assert 0 <= whole.score(data.test) <= 1
     listed = GraphClassifier(**FEW).fit(data.train.to_pyg(), val=data.val.to_pyg())
     assert (listed.predict_proba(data.test) == model.predict_proba(data.test)).all()
+
+
+@pytest.mark.parametrize("numbers", [(3, 7), (3, 7, 9)])
+def test_scores_of_own_data_whose_classes_are_text(numbers):
+    graphs, _ = shapes(48)
+    for place, graph in enumerate(graphs):
+        graph.y = torch.tensor(numbers[place % len(numbers)])
+    own = from_pyg(graphs)
+    model = GraphClassifier(**FEW).fit(own)
+    assert model.classes_.tolist() == list(map(str, numbers))
+    whole = own.dataset.train
+    assert model.score(whole) == pytest.approx(model.model_.score(whole)["accuracy"])
+
+
+def test_a_model_of_own_data_reads_new_files(tmp_path):
+    graphs, labels = shapes()
+    lines = [
+        {"nodes": graph.x.tolist(), "edges": graph.edge_index.T.tolist(), "label": label}
+        for graph, label in zip(graphs, labels, strict=True)
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    model = GraphClassifier(**FEW).fit(read_graphs(tmp_path / "a.jsonl"))
+    model.save(tmp_path / "model")
+    predict_file(load_model(tmp_path / "model"), tmp_path / "a.jsonl", tmp_path / "out.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["prediction"] for row in rows] == model.predict(graphs).tolist()
+
+
+def test_scores_of_own_nodes_whose_classes_are_text(tmp_path):
+    torch.save(nodes().to_dict(), tmp_path / "a.pt")
+    own = read_data_file(tmp_path / "a.pt")
+    model = NodeClassifier(**{**QUICK, "epochs": 15}).fit(own)
+    test = own.dataset.test
+    assert model.score(test) > 0.5
+    assert model.score(test) == pytest.approx(model.model_.score(test)["accuracy"])
+
+
+def test_labels_that_look_like_numbers_of_classes():
+    graphs, labels = shapes()
+    for graph, label in zip(graphs, labels, strict=True):
+        graph.y = torch.tensor([[1.0 + (label == labels[0])]])
+    model = GraphClassifier(**FEW).fit(graphs)
+    truth = np.array([float(graph.y) for graph in graphs])
+    assert model.score(graphs) == (model.predict(graphs) == truth).mean() < 1
 
 
 def test_several_targets_with_gaps():

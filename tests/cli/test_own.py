@@ -82,7 +82,7 @@ def test_predict_answers_every_row_in_order(gsina, trained, tmp_path):
     file = molecules(tmp_path / "new.csv", count=10, seed=3)
     done = gsina("predict", trained, file, "-o", "out.csv", "--attention")
     assert done.exit_code == 0
-    assert "11 rows with predictions, 1 of them without" in done.output
+    assert "11 rows: 10 predicted, 1 could not be read" in done.output
     before, after = read(file), read(tmp_path / "out.csv")
     assert [{name: row[name] for name in before[0]} for row in after] == before
     for row in after:
@@ -139,6 +139,11 @@ def test_explain_shows_the_surest(gsina, trained, tmp_path):
     rows.sort(key=lambda r: -max(float(r["probability_yes"]), float(r["probability_no"])))
     text = (tmp_path / "page.html").read_text()
     assert "3 of 41 rows" in text
+    assert '["predicts","active (no, yes)"]' in text
+    assert '["model","run (gsina on ' in text
+    assert '["could not be read","1 of 41 rows"]' in text
+    assert '"caption":"scores of the model when it was trained"' in text
+    assert '"order":"Most confident","molecules":true' in text
     assert text.count('"confidence"') == 3
     assert json.dumps(rows[0]["smiles"])[1:-1] in text
 
@@ -273,6 +278,25 @@ def test_graphs(gsina, tmp_path):
     assert len(json.loads(rows[0]["node_weights"])) == 4
     assert gsina("explain", "run", file, "-o", "page.html").exit_code == 0
     assert_sentence(gsina("predict", "run", file, "--nodes", file), "predicts whole graphs")
+    assert_sentence(gsina("explain", "run", file, "--smiles", "id", "-o", "b.html"), "--smiles")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_graphs_with_different_fields(gsina, tmp_path, ending):
+    file = graphs(tmp_path / "graphs.jsonl")
+    assert gsina("train", file, "--out", "run", *QUICK).exit_code == 0
+    whole = json.loads(file.read_text().splitlines()[0])
+    lines = ["{broken", json.dumps(whole), json.dumps(whole | {"note": "n", "prediction": "mine"})]
+    (tmp_path / "new.jsonl").write_text("\n".join(lines))
+    out = tmp_path / f"out.{ending}"
+    assert gsina("predict", "run", "new.jsonl", "-o", out).exit_code == 0
+    as_json = ending == "jsonl"
+    rows = [json.loads(line) for line in out.read_text().splitlines()] if as_json else read(out)
+    assert len(rows) == 3
+    assert "not JSON" in rows[0]["reason"]
+    assert rows[2]["note"] == "n"
+    assert rows[2]["prediction"] == "mine"
+    assert rows[1]["gsina_prediction"] == rows[2]["gsina_prediction"] in ("ring", "star")
 
 
 def test_nodes(gsina, tmp_path):
@@ -295,8 +319,32 @@ def test_nodes(gsina, tmp_path):
     assert {row["prediction"] for row in rows} <= {"x", "y"}
     assert 0 <= float(read(tmp_path / "out-edges.csv")[0]["weight"]) <= 1
     assert gsina("explain", "run", *tables, "--top", 4, "-o", "page.html").exit_code == 0
+    text = (tmp_path / "page.html").read_text()
+    assert '["predicts","label (x, y)"]' in text
+    assert text.count('"centre":') == 4
+    assert '"labels":["n' in text
+    assert '""' not in text.split('"labels":[')[1].split("]")[0]
     assert_sentence(gsina("predict", "run", "nodes.csv", "--edges", "edges.csv"), "--nodes and")
     assert_sentence(gsina("train", "--nodes", "nodes.csv", "--out", "q"), "needs both tables")
+    # The weights of the edges would go where the edges are.
+    beside = ("predict", "run", *tables[:2], "--edges", "g-edges.csv", "--attention", "-o", "g.csv")
+    (tmp_path / "g-edges.csv").write_text("\n".join(pairs))
+    assert_sentence(gsina(*beside, "--force"), "g-edges.csv is the input itself")
+    assert (tmp_path / "g-edges.csv").read_text() == "\n".join(pairs)
+
+
+def test_nodes_with_several_targets(gsina, tmp_path):
+    torch.manual_seed(0)
+    part = torch.arange(60) % 3
+    tensors = {"x": torch.randn(60, 3), "edge_index": torch.randint(0, 60, (2, 150))}
+    tensors |= {f"{name}_mask": part == i for i, name in enumerate(("train", "val", "test"))}
+    torch.save(tensors | {"y": torch.randint(0, 2, (60, 2)).float()}, tmp_path / "a.pt")
+    done = gsina("train", "a.pt", "--epochs", 2, "--out", "run")
+    assert done.exit_code == 0, done.output
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    for split, scores in result["metrics"].items():
+        each = [result["targets"][name][split] for name in ("y 1", "y 2")]
+        assert sum(each) / 2 == pytest.approx(scores["roc_auc"])
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,24 @@ def test_several_targets_in_words() -> None:
         target_names=("liver", "heart"),
     )
     assert [page.predicted for page in pages] == ["liver, heart", "liver", "none"]
-    assert [page.truth for page in pages] == ["liver", "none", ""]
+    assert [page.truth for page in pages] == ["liver (1 known)", "none", ""]
+    assert [str(page.target_truth) for page in pages[:2]] == ["(1.0, nan)", "(0.0, 0.0)"]
     assert [page.right for page in pages] == [True, False, None]
     assert len(pages[0].values) == 2
+
+
+def test_a_missing_label_is_no_negative(tmp_path: Path) -> None:
+    y = torch.tensor([[0.0, torch.nan, torch.nan], [torch.nan, torch.nan, torch.nan]])
+    graphs = replace(tiny.ragged()[:2], y=y)
+    task = Task("binary", 3, "roc_auc")
+    pages = plain(graphs, torch.tensor([[-2.0, 2.0, 2.0], [2.0, -2.0, -2.0]]), task)
+    assert [page.truth for page in pages] == ["none of 1 known", ""]
+    assert [page.right for page in pages] == [True, None]
+    write_page(tmp_path / "a.html", pages, title="a", ratio=0.5)
+    found = [entry["targetTruth"] for entry in data_of(tmp_path / "a.html")["graphs"]]
+    assert found == [[0.0, None, None], [None, None, None]]
+    (page, _) = plain(replace(graphs, y=None), torch.zeros(2, 3), task)
+    assert page.target_truth == ()
 
 
 def test_figures_in_words() -> None:

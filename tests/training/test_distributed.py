@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,16 @@ def dataset() -> Dataset:
     return Dataset("tiny", TASK, {"train": train, "val": generate(0.5, "val", 5, seed=0)})
 
 
+def with_gaps(data: Dataset) -> Dataset:
+    """Most labels of the first class are missing, so that parts of a batch have unequal numbers."""
+    y = data.train.y
+    assert y is not None
+    gone = (y == 0) & (torch.arange(len(y)) % 4 > 0)
+    return replace(
+        data, splits=data.splits | {"train": replace(data.train, y=torch.where(gone, -1, y))}
+    )
+
+
 def make(options: dict[str, Any]) -> Method:
     seed_everything(0)
     spec = NetworkSpec("gin", 4, 1, {"hidden_channels": 8, "dropout": 0.0})
@@ -39,8 +50,9 @@ def make(options: dict[str, Any]) -> Method:
 
 
 def train(options: dict[str, Any], ranks: Ranks | None = None, **more: Any) -> tuple[Any, Progress]:
+    options = dict(options)
+    data = with_gaps(dataset()) if options.pop("gaps", False) else dataset()
     method = make(options)
-    data = dataset()
     data = Dataset(data.name, data.task, {k: _double(v) for k, v in data.splits.items()})
     selection = make_selection("latest-best", None, 0)
     progress = fit(method, data, SETTINGS, selection, seed=1, ranks=ranks, **more)
@@ -48,8 +60,6 @@ def train(options: dict[str, Any], ranks: Ranks | None = None, **more: Any) -> t
 
 
 def _double(graphs: Any) -> Any:
-    from dataclasses import replace
-
     return replace(graphs, x=graphs.x.double(), edge_attr=graphs.edge_attr.double())
 
 
@@ -70,10 +80,13 @@ def together(tmp_path: Path, options: dict[str, Any], world: int = 2, out: str =
         return [box[rank] for rank in range(world)]
 
 
-@pytest.mark.parametrize("scope", ["graph", "batch"])
-def test_two_processes_train_as_one(tmp_path: Path, scope: str) -> None:
-    weights, progress = train({"scope": scope})
-    found = together(tmp_path, {"scope": scope})
+@pytest.mark.parametrize(
+    "options",
+    [{"scope": "graph"}, {"scope": "batch"}, {"gaps": True}, {"gaps": True, "connectivity": 0.5}],
+)
+def test_two_processes_train_as_one(tmp_path: Path, options: dict[str, Any]) -> None:
+    weights, progress = train(options)
+    found = together(tmp_path, options)
     for theirs, history in found:
         for name, value in weights.items():
             close(torch.from_numpy(theirs[name]), value)

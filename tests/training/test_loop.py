@@ -265,3 +265,17 @@ def test_ctrl_c_during_a_save_keeps_the_one_before(
     monkeypatch.undo()
     progress = fit(fresh(), tiny.dataset(2), settings(), LATEST, out=tmp_path, resume=True)
     assert [record["epoch"] for record in progress.history] == [0, 1, 2, 3]
+
+
+def test_bf16_steps_leave_the_weights_in_float32() -> None:
+    trained = {}
+    for precision in ("float32", "bf16"):
+        method = fresh(noise=0.0)
+        progress = fit(method, tiny.dataset(2), settings(2, precision=precision), LATEST)
+        assert math.isfinite(progress.history[-1]["train"]["prediction"])
+        trained[precision] = torch.cat([value.flatten() for value in method.parameters()])
+    assert trained["bf16"].dtype == torch.float32
+    assert not torch.equal(trained["bf16"], trained["float32"])
+    torch.testing.assert_close(trained["bf16"], trained["float32"], rtol=0.5, atol=0.1)
+    with pytest.raises(ValueError, match="precision"):
+        fit(fresh(), tiny.dataset(2), settings(1, precision="float16"), LATEST)

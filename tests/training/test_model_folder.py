@@ -16,7 +16,7 @@ import tiny
 from gsina.data.files import load_tensors, save_tensors
 from gsina.data.task import Task
 from gsina.methods import METHODS
-from gsina.training import Settings
+from gsina.training import Settings, model_folder
 from gsina.training.model import Model, Scale, fingerprint_of_graphs
 from gsina.training.model_folder import FORMAT, load_model, save_model
 from gsina.training.train_model import Plan, named_spec, train_model, with_scores
@@ -148,6 +148,28 @@ def test_damage_gets_one_sentence(model, tmp_path):
     expect(ValueError, "do not fit the network")
     change(tmp_path, architecture=made | {"method": "gsnia"})
     expect(ValueError, "did you mean 'gsina'")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_save_that_is_cut_off_loses_nothing(model, tmp_path, monkeypatch, times):
+    def cut_off(*_: object) -> None:
+        raise OSError("no space left")
+
+    save_model(tmp_path, model)
+    with monkeypatch.context() as patch:
+        patch.setattr(model_folder, "save_json", cut_off)
+        for _ in range(times):
+            with pytest.raises(OSError, match="no space"):
+                save_model(tmp_path, trained("erm"))
+    weights = load_model(tmp_path).method.state_dict()
+    for name, value in model.method.state_dict().items():
+        assert torch.equal(weights[name], value)
+    save_model(tmp_path, model)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model.safetensors",
+        "model.json",
+        "README.md",
+    }
 
 
 def test_a_mixture_of_two_models_is_noticed(model, tmp_path):

@@ -45,11 +45,20 @@ def explain(
     model = load_model(run)
     files = input_files(model.task.level, file, nodes, edges)
     check_out(out, files, force)
+    name = run.resolve().name
     if model.task.level == "node":
-        done = explain_nodes(model, files, out, top=top)
+        done = explain_nodes(model, files, out, top=top, model_name=name)
     else:
         with Count("predicting") as count:
-            done = explain_file(model, files[0], out, top=top, smiles=smiles, on_rows=count.update)
+            done = explain_file(
+                model,
+                files[0],
+                out,
+                top=top,
+                smiles=smiles,
+                model_name=name,
+                on_rows=count.update,
+            )
     if done.unreadable:
         show.say(f"{done.unreadable:,} of {done.rows:,} rows could not be read and are left out")
     show.say(f"open in a browser: {out}")

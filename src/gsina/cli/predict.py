@@ -41,7 +41,8 @@ def predict(
         bool,
         typer.Option(
             "--attention",
-            help="Add the weight of every bond and atom (edge and node), as JSON.",
+            help="Add the weight of every bond and atom (edge and node), as JSON; for models of "
+            "nodes the weights of the edges go to <out>-edges.csv.",
         ),
     ] = False,
     nodes: Nodes = None,
@@ -63,7 +64,7 @@ def predict(
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
     use_threads(threads)
-    from gsina.experiments.own_predict import predict_file, predict_nodes
+    from gsina.experiments.own_predict import edges_file, predict_file, predict_nodes
     from gsina.training.model_folder import load_model
 
     model = load_model(run)
@@ -72,6 +73,8 @@ def predict(
         files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv") if out is None else out
     )
     check_out(out, files, force)
+    if attention and model.task.level == "node":
+        check_out(edges_file(out), files, force)
     try:
         if model.task.level == "node":
             done = predict_nodes(model, files, out, with_attention=attention)
@@ -88,8 +91,11 @@ def predict(
     except KeyboardInterrupt:
         show.say(f"interrupted; {out} is as it was before.")
         raise typer.Exit(show.INTERRUPTED) from None
-    lost = f", {done.unreadable:,} of them without (see the column reason)" * bool(done.unreadable)
-    show.say(f"{done.rows:,} rows with predictions{lost}: {out}")
+    lost = f", {done.unreadable:,} could not be read (see the column reason)"
+    told = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
+    show.say(f"{told}{lost * bool(done.unreadable)}: {out}")
+    if attention and model.task.level == "node":
+        show.say(f"the weights of the edges are in {edges_file(out)}")
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(
@@ -119,9 +125,11 @@ def input_files(
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:
-    """Refuse to write over what is there."""
+    """Refuse to write over what is there, and over the input whatever is said."""
     if out.is_dir():
         raise ValueError(f"--out must be a file, and {out} is a folder.")
+    if out.suffix.lower() not in (".csv", ".jsonl", ".html"):
+        raise ValueError(f"--out must end in .csv or .jsonl (pages: .html), got {out.name}.")
     if any(path.exists() and out.exists() and path.samefile(out) for path in files):
         raise ValueError(f"--out {out} is the input itself; choose another file.")
     if out.exists() and not force:

@@ -24,7 +24,14 @@ from gsina.training.evaluate import Predictions
 from gsina.training.model import Architecture, Model
 from gsina.training.model_folder import load_model, save_model
 from gsina.training.selection import StrictBest
-from gsina.training.train_model import Plan, first_epoch, named_spec, takes, train_model
+from gsina.training.train_model import (
+    Plan,
+    first_epoch,
+    named_spec,
+    suited,
+    takes,
+    train_model,
+)
 
 log = logging.getLogger("gsina")
 
@@ -212,7 +219,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         if self.ratio == "auto":
             del given["ratio"]
         options = {name: value for name, value in given.items() if takes(self.method, name)}
-        return options | (self.method_options or {})
+        return suited(self.method) | options | (self.method_options or {})
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:
         nodes = dataset.node_sizes or dataset.train.num_features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,8 @@ from torch import Tensor
 
 from gsina import metrics
 from gsina.data.dataset import Dataset
+from gsina.data.own import OwnData
+from gsina.data.packed import PackedGraphs
 from gsina.data.task import Level, Task
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.labels import as_labels, find_classes, missing
@@ -49,6 +51,21 @@ class ClassesMixin(GraphEstimator):
             raise ValueError("got no labels to score against: all of them are missing.")
         right = np.array([bool(a == b) for a, b in zip(guess[known], truth[known], strict=True)])
         return float(right.mean())
+
+    def _own_labels(self, graphs: Any) -> Any:
+        """Labels of a split of own data as those that the estimator answers with, else ``None``.
+
+        Such data have text as classes, and in their splits the numbers of the classes.
+        """
+        y = graphs.labels(self._level) if isinstance(graphs, PackedGraphs) else None
+        several = y is not None and y.dim() == 2 and y.size(1) > 1
+        if y is None or several or self.classes_.dtype.kind != "U":
+            return None
+        numbers = y.flatten()
+        known = numbers >= 0  # neither -1 nor NaN
+        names = self.classes_.astype(object)[torch.where(known, numbers, 0).long().numpy()]
+        names[~known.numpy()] = None
+        return names
 
     def _keep(self, model: Model, history: list[dict[str, Any]]) -> None:
         super()._keep(model, history)
@@ -93,6 +110,8 @@ def _columns(model: Model, logits: Tensor) -> Tensor:
     return torch.cat([1 - found, found], dim=1) if one else found
 
 
-def names_of(own: Any) -> dict[str, Sequence[str]]:
-    """Names of classes and targets that data from a file brings along."""
-    return {name: tuple(getattr(own, name, None) or ()) for name in ("class_names", "target_names")}
+def told_by(own: Any) -> dict[str, Any]:
+    """Names of classes and targets, and how it was read, that data from a file brings along."""
+    if not isinstance(own, OwnData):
+        return {}
+    return {name: getattr(own, name) for name in ("class_names", "target_names", "featuriser")}

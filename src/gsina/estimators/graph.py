@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gsina import metrics
@@ -15,7 +16,7 @@ from gsina.data.dataset import Dataset
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.estimators.base import GraphEstimator
-from gsina.estimators.classes import ClassesMixin, class_task, judged, names_of
+from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode
 
@@ -49,7 +50,7 @@ GraphEstimator` for the parameters.
             _check_level(whole)
             if whole.task.kind == "regression":
                 raise ValueError("this dataset is for regression; use GraphRegressor.")
-            self._train(judged(whole), **names_of(graphs))
+            self._train(judged(whole), **told_by(graphs))
             return self
         packed = as_graphs(graphs)
         values = _labels(packed, y)
@@ -64,9 +65,8 @@ GraphEstimator` for the parameters.
     def score(self, graphs: Any, y: Any = None) -> float:
         """Accuracy among the labels that are there."""
         packed = as_graphs(graphs)
-        if y is None and packed.y is not None and self._model.task.kind == "binary":
-            y = _decode(packed.y, self.classes_)
-        truth = _labels(packed, y)
+        check_is_fitted(self, "model_")
+        truth = _labels(packed, self._own_labels(graphs) if y is None else y)
         if truth.ndim == 2:
             found = self._predict(packed).logits
             return metrics.accuracy(found, torch.from_numpy(truth.astype(float)), self._model.task)
@@ -93,7 +93,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
             _check_level(whole)
             if whole.task.kind != "regression":
                 raise ValueError("this dataset is for classification; use GraphClassifier.")
-            self._train(whole, target_names=names_of(graphs)["target_names"])
+            self._train(whole, **told_by(graphs))
             return self
         packed = as_graphs(graphs)
         targets = _numbers(_labels(packed, y))
@@ -160,12 +160,3 @@ def _splits(
     train, rest = hold_out(None if single else y.flatten().nan_to_num(-1), len(graphs), seed)
     labelled = with_labels(graphs, y)
     return labelled[train], labelled[rest]
-
-
-def _decode(y: Tensor, classes: NDArray[Any]) -> Any:
-    """Labels ``[G, 1]`` of a dataset's split, 0 and 1, as those that the estimator answers with."""
-    if y.dim() != 2 or y.size(1) != 1 or not y.is_floating_point():
-        return y
-    names = classes.astype(object)[(y[:, 0].nan_to_num(0) > 0).long().numpy()]
-    names[y[:, 0].isnan().numpy()] = None
-    return names

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gsina.data.dataset import Dataset
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Level
-from gsina.estimators.classes import ClassesMixin, class_task, judged, names_of
+from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode, missing
 from gsina.estimators.networks import OwnBackbone
@@ -82,7 +83,7 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         if whole is not None:
             if whole.task.level != "node" or whole.task.kind == "regression":
                 raise ValueError("this dataset has no classes of nodes; use GraphClassifier.")
-            self._train(judged(whole), **names_of(graphs))
+            self._train(judged(whole), **told_by(graphs))
             return self
         packed = _packed(graphs)
         values = _labels(packed, y)
@@ -125,7 +126,9 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         if mask is None:
             mask = packed.mask
         rows = slice(None) if mask is None else torch.as_tensor(mask).numpy()
-        return self._accuracy(packed, _labels(packed, y), rows)
+        check_is_fitted(self, "model_")
+        truth = _labels(packed, self._own_labels(graphs) if y is None else y)
+        return self._accuracy(packed, truth, rows)
 
     def _hold_out(self, values: NDArray[Any], train: Tensor) -> tuple[Tensor, Tensor]:
         rows = train.nonzero().flatten()

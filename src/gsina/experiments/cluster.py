@@ -103,7 +103,8 @@ def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
             forget(job)
         return Finished(job, result, error)
     except (ray.exceptions.RayError, OSError) as error:
-        return Finished(job, None, str(error).strip().splitlines()[0])
+        first, *_ = (str(error).strip() or type(error).__name__).splitlines()
+        return Finished(job, None, first)
 
 
 def _run_remote(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from gsina import metrics
-from gsina.data.featurize import FEATURIZER_VERSION
 from gsina.data.files import save_json
 from gsina.data.own import OwnData
 from gsina.experiments.folder import RESULT
@@ -62,7 +61,7 @@ def run_own(
         recipe.plan(own.dataset, seed),
         out=out,
         resume=resume,
-        featuriser=featuriser(own),
+        featuriser=own.featuriser,
         target_names=own.target_names,
         class_names=own.class_names,
         data={
@@ -82,17 +81,6 @@ def run_own(
     # Last: a run with a result is a finished one.
     save_json(out / RESULT, result)
     return OwnRun(model, result)
-
-
-def featuriser(own: OwnData) -> dict[str, Any]:
-    """What :func:`gsina.experiments.own_predict` needs to read new files the same way."""
-    kind = own.source.get("kind", "graphs")
-    told = {name: value for name, value in own.source.items() if name in _READING}
-    return {"kind": kind, "version": FEATURIZER_VERSION if kind == "molecules" else 1, **told}
-
-
-#: What of a source is needed to read another file like it.
-_READING = ("columns", "directed", "features")
 
 
 def _result(
@@ -137,6 +125,8 @@ def target_scores(model: Model, own: OwnData) -> dict[str, dict[str, float]]:
         if y is None:
             continue
         logits = model.predict(graphs).logits
+        if task.level == "node" and graphs.mask is not None:
+            logits, y = logits[graphs.mask], y[graphs.mask]
         for column, name in enumerate(own.target_names):
             score = metrics.PREDICTION[task.metric]
             found[name][split] = score(logits[:, [column]], y[:, [column]], one)

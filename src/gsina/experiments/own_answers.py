@@ -113,10 +113,10 @@ def truth(model: Model, rows: Sequence[dict[str, str]]) -> Tensor | None:
     cells = [[row.get(name, "").strip() for name in names] for row in rows]
     if model.task.kind == "multiclass":
         place = {name: index for index, name in enumerate(class_names(model))}
-        return torch.tensor([place.get(_plain(row[0]), -1) for row in cells])
+        return torch.tensor([_place(row[0], place, -1) for row in cells])
     if model.task.kind == "binary" and model.class_names:
         place = {name: index for index, name in enumerate(class_names(model))}
-        found = [[float(place.get(_plain(cell), np.nan)) for cell in row] for row in cells]
+        found = [[float(_place(cell, place, np.nan)) for cell in row] for row in cells]
     else:
         found = [[_value(cell) for cell in row] for row in cells]
     return torch.tensor(found)
@@ -153,10 +153,11 @@ def _rounded(values: Tensor) -> Any:
     return np.round(values.double().numpy(), WEIGHT_DIGITS).tolist()
 
 
-def _plain(cell: str) -> str:
-    """The name that the class of a cell has: numbers are written in one way."""
+def _place(cell: str, place: dict[str, int], missing: float) -> float:
+    """The class of a cell: by its text, or by its number, which is written in one way."""
     value = number(cell)
-    return cell if value is None else f"{value:.15g}"
+    plain = cell if value is None else f"{value:.15g}"
+    return place.get(cell, place.get(plain, missing))
 
 
 def _value(cell: str) -> float:

@@ -15,9 +15,12 @@ from gsina.data.own import read_node_graph
 from gsina.data.packed import PackedGraphs, offsets
 from gsina.experiments.own_answers import confidence, truth
 from gsina.experiments.own_page import node_page, page
-from gsina.experiments.own_predict import OnRows, Summary, chunks
+from gsina.experiments.own_predict import OnRows, Summary, chunks, name_column
 from gsina.training.evaluate import Predictions
 from gsina.training.model import Model
+
+#: The scores on the page of new data are not scores of that data.
+THEN = "scores of the model when it was trained"
 
 
 class Found(NamedTuple):
@@ -37,6 +40,7 @@ def explain_file(
     *,
     top: int = 20,
     smiles: str | None = None,
+    model_name: str = "",
     on_rows: OnRows | None = None,
 ) -> Summary:
     """Write a page of the ``top`` graphs that the model is surest of.
@@ -47,11 +51,12 @@ def explain_file(
         out: The page.
         top: How many; of numbers those with the largest predictions.
         smiles: Column of the SMILES; by default that of the training file.
+        model_name: Name of the model's folder, to say on the page.
         on_rows: Called after every piece of the file.
     """
     summary = Summary()
     best: list[Found] = []
-    column = smiles or model.featuriser.get("columns", {}).get("smiles", "id")
+    column = name_column(model, smiles)
     for piece in chunks(model, path, smiles):
         if len(piece.graphs):
             rows = [piece.rows[place] for place in piece.position.tolist()]
@@ -80,12 +85,20 @@ def explain_file(
         predictions=predictions,
         names=names,
         title=f"{path.name}: what the model looks at",
-        summary=[("shown", f"{len(best)} of {summary.rows} rows, the surest first")],
+        summary=[
+            ("model", _model_in_words(model, model_name)),
+            ("shown", f"{len(best)} of {summary.rows} rows, {_first_ones(model)}"),
+            ("could not be read", f"{summary.unreadable} of {summary.rows} rows"),
+        ],
+        scores_caption=THEN,
+        order=_order(model),
     )
     return summary
 
 
-def explain_nodes(model: Model, files: Sequence[Path], out: Path, *, top: int = 20) -> Summary:
+def explain_nodes(
+    model: Model, files: Sequence[Path], out: Path, *, top: int = 20, model_name: str = ""
+) -> Summary:
     """Write a page of the neighbourhoods of the ``top`` nodes that the model is surest of."""
     told = model.featuriser
     if "columns" not in told or len(files) != 2:
@@ -108,9 +121,29 @@ def explain_nodes(model: Model, files: Sequence[Path], out: Path, *, top: int = 
         nodes,
         graph.names,
         f"{files[0].name}: what the model looks at",
-        [("shown", f"{len(nodes)} of {len(sure)} nodes, the surest first")],
+        [
+            ("model", _model_in_words(model, model_name)),
+            ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
+        ],
+        graph.warnings,
+        scores_caption=THEN,
+        order=_order(model),
     )
     return Summary(rows=len(sure))
+
+
+def _model_in_words(model: Model, name: str) -> str:
+    kind = f"{model.architecture.method} on {model.architecture.backbone}"
+    return f"{name} ({kind})" if name else kind
+
+
+def _first_ones(model: Model) -> str:
+    return f"the {'largest' if model.task.kind == 'regression' else 'surest'} first"
+
+
+def _order(model: Model) -> str:
+    """The order of :func:`confidence`, in the words of the page's own control."""
+    return "Largest prediction" if model.task.kind == "regression" else "Most confident"
 
 
 def _one(graphs: PackedGraphs, found: Predictions, graph: int) -> tuple[PackedGraphs, Predictions]:

@@ -23,12 +23,14 @@ class Neighbourhoods(NamedTuple):
     Attributes:
         graphs: The neighbourhoods; the label of each is that of its node.
         predictions: Those of the nodes, with the scores of the edges around them.
-        node_labels: The name of the node itself, nothing for the others.
+        node_labels: The names of all nodes of each.
+        centres: Where in its neighbourhood each node stands.
     """
 
     graphs: PackedGraphs
     predictions: Predictions
     node_labels: list[list[str]]
+    centres: list[int]
 
 
 def neighbourhoods(
@@ -66,11 +68,11 @@ def neighbourhoods(
         node=None if predictions.node is None else predictions.node[torch.cat(members)],
         scores=None if predictions.scores is None else predictions.scores[chosen],
     )
-    labels = [
-        [names[node] if other == node else "" for other in part.tolist()]
-        for node, part in zip(nodes.tolist(), members, strict=True)
+    labels = [[names[other] for other in part.tolist()] for part in members]
+    centres = [
+        int(torch.searchsorted(part, node)) for node, part in zip(nodes, members, strict=True)
     ]
-    return Neighbourhoods(small, found, labels)
+    return Neighbourhoods(small, found, labels, centres)
 
 
 def _around(

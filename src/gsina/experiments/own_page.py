@@ -13,6 +13,7 @@ from torch import Tensor
 from gsina.data.own import OwnData
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
+from gsina.experiments.own_answers import class_names, target_names
 from gsina.experiments.own_nodes import neighbourhoods
 from gsina.explain.page import page_graphs, write_page
 from gsina.training.evaluate import Predictions
@@ -22,6 +23,8 @@ from gsina.training.model import Model
 PAGE_GRAPHS = 500
 #: Nodes whose neighbourhoods are on it.
 PAGE_NODES = 100
+#: Targets and classes that the head of the page names one by one.
+NAMED = 8
 WHOLE_GRAPH = (
     "The share of the edges holds over the whole graph, so within one neighbourhood the model's "
     "own weights may be larger or smaller than drawn here."
@@ -59,8 +62,9 @@ def node_page(
     title: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
+    **said: str,
 ) -> None:
-    """Write the neighbourhoods of some nodes of a graph as a page."""
+    """Write the neighbourhoods of some nodes as a page; ``said`` goes on to :func:`page`."""
     around = neighbourhoods(graphs, model.predict(graphs), nodes, names)
     chosen = [names[i] for i in nodes.tolist()]
     page(
@@ -73,6 +77,8 @@ def node_page(
         summary,
         (*notes, WHOLE_GRAPH),
         node_labels=around.node_labels,
+        centres=around.centres,
+        **said,
     )
 
 
@@ -86,17 +92,22 @@ def page(
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
     node_labels: Sequence[Sequence[str]] | None = None,
+    centres: Sequence[int] | None = None,
+    scores_caption: str = "",
+    order: str = "Order in the file",
 ) -> None:
     """Write graphs as a page, with the model's own ratio and temperature."""
     config = model.method.config
+    molecules = model.featuriser.get("kind") == "molecules"
     task: Task = replace(model.task, level="graph")
     shown = page_graphs(
         graphs,
         predictions,
         task,
         names=names,
-        smiles=names if model.featuriser.get("kind") == "molecules" else None,
+        smiles=names if molecules else None,
         node_labels=node_labels,
+        centres=centres,
         class_names=[str(name) for name in model.class_names],
         target_names=model.target_names,
     )
@@ -107,10 +118,22 @@ def page(
         ratio=float(getattr(config, "ratio", 0.5)),
         temperature=float(getattr(config, "temperature", 1.0)),
         node=str(getattr(getattr(model.method, "attention", None), "node", "max")),
-        summary=summary,
+        summary=[("predicts", predicts(model)), *summary],
         scores_table=scores_table(model),
+        scores_caption=scores_caption,
         notes=notes,
+        order=order,
+        molecules=molecules,
     )
+
+
+def predicts(model: Model) -> str:
+    """The targets of a model in words, and of a single one its classes."""
+    targets = _first(target_names(model))
+    if model.task.kind == "regression" or (model.task.kind == "binary" and model.task.outputs > 1):
+        return targets
+    what = ", ".join(map(str, model.target_names)) or "class"
+    return f"{what} ({_first(class_names(model))})"
 
 
 def scores_table(model: Model) -> list[list[str]]:
@@ -127,7 +150,8 @@ def split_in_words(own: OwnData) -> str:
     split = own.source.get("split")
     if not isinstance(split, dict):
         return str(split or "")
-    column = split.get("column")
+    # A split that could not be made has fallen back to one that reads no column.
+    column = split.get("column") if split.get("used") == split.get("rule") else None
     return f"{split.get('used')}{f' by {column}' if column else ''}"
 
 
@@ -137,6 +161,12 @@ def _some(ids: Tensor, most: int) -> Tensor:
         return ids
     drawn = torch.randperm(len(ids), generator=torch.Generator().manual_seed(0))[:most]
     return ids[drawn.sort().values]
+
+
+def _first(names: Sequence[str]) -> str:
+    """Names in a row, the first few of many."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _figure(value: float | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from gsina.data.files import write_aside
 from gsina.data.own import Chunk, read_data_file, read_node_graph, stream_graphs, stream_molecules
+from gsina.data.own.graphs import field_names
 from gsina.data.own.table import table_rows
 from gsina.experiments.own_answers import (
     REASON,
@@ -59,7 +60,7 @@ def predict_file(
     """Write one row for every row of a file, in order, with the prediction behind its columns.
 
     A row that cannot be read has an empty prediction and a ``reason``. The file appears when all is
-    written.
+    written; if the file cannot be read on from some line, with the pieces before it.
 
     Args:
         model: A model of molecules or graphs.
@@ -72,16 +73,49 @@ def predict_file(
     summary, began = Summary(), time.perf_counter()
     names = answer_names(model) + (attention_names(model) if with_attention else [])
     rows = _predicted(model, chunks(model, path, smiles), with_attention, summary, on_rows)
-    _write(out, rows, [*names, REASON], _texts(model))
+    # A table of molecules has a header; the fields of JSON are known when all of it was seen.
+    header = None if model.featuriser.get("kind") == "molecules" else field_names(path)
+    problems: list[ValueError] = []
+    _write(out, _as_far_as_possible(rows, problems), [*names, REASON], _texts(model), header)
+    for problem in problems:
+        raise ValueError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+Row = tuple[dict[str, str], list[str]]
+
+
+def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iterator[Row]:
+    """The rows up to a line that nothing can be read behind; what is predicted is not lost.
+
+    A file that has nothing before such a line is an error at once.
+    """
+    number = 0
+    try:
+        for number, row in enumerate(rows, start=1):  # noqa: B007
+            yield row
+    except ValueError as problem:
+        if number == 0:
+            raise
+        problems.append(problem)
+
+
+def name_column(model: Model, smiles: str | None = None) -> str:
+    """The column that names a row: the SMILES of a molecule, the id of a graph."""
+    if model.featuriser.get("kind") != "molecules":
+        if smiles is not None:
+            raise ValueError("--smiles is for models of molecules; leave it out.")
+        return "id"
+    return smiles or str(model.featuriser["columns"]["smiles"])
 
 
 def chunks(model: Model, path: Path, smiles: str | None = None) -> Iterator[Chunk]:
     """The graphs of a file, piece by piece, made as those that the model was trained on."""
     kind = model.featuriser.get("kind")
+    column = name_column(model, smiles)
     if kind == "molecules":
-        return stream_molecules(path, smiles or model.featuriser["columns"]["smiles"])
+        return stream_molecules(path, column)
     if kind == "graphs":
         widths = model.featuriser.get("features", {})
         return stream_graphs(
@@ -176,11 +210,16 @@ def predict_nodes(
                 graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
         )
-        _write(out.with_name(f"{out.stem}-edges.csv"), edges, ["weight"])
+        _write(edges_file(out), edges, ["weight"])
     _write(out, zip(rows, cells, strict=True), [*added, REASON], _texts(model))
     summary.rows = len(names)
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+def edges_file(out: Path) -> Path:
+    """Where :func:`predict_nodes` writes the weights of the edges."""
+    return out.with_name(f"{out.stem}-edges.csv")
 
 
 def _texts(model: Model) -> set[str]:
@@ -193,17 +232,26 @@ def _write(
     rows: Iterable[tuple[dict[str, str], list[str]]],
     names: Sequence[str],
     texts: Collection[str] = (),
+    header: Sequence[str] | None = None,
 ) -> None:
-    """Rows with new cells as CSV, or as one JSON object a line for ``.jsonl``."""
+    """Rows with new cells as CSV, or as one JSON object a line for ``.jsonl``.
+
+    Args:
+        out: The file.
+        rows: Old cells by name, and new ones.
+        names: Names of the new ones.
+        texts: Those of them that are no JSON.
+        header: Names of the old cells, by default those of the first row.
+    """
     lines = out.suffix == ".jsonl"
-    header: list[str] = []
     added: list[str] = []
     with write_aside(out) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, lineterminator="\n")
         for number, (row, cells) in enumerate(rows):
             if number == 0:
-                header, added = list(row), free_names(names, list(row))
+                header = list(row) if header is None else header
+                added = free_names(names, header)
                 if not lines:
                     table.writerow([*header, *added])
             if lines:
@@ -214,13 +262,7 @@ def _write(
                 line = {**row, **dict(zip(added, values, strict=True))}
                 text.write(json.dumps(line, ensure_ascii=False) + "\n")
                 continue
-            if row.keys() - set(header):
-                extra = ", ".join(sorted(row.keys() - set(header)))
-                raise ValueError(
-                    f"row {number + 1} has a field that the first has not ({extra}), which a CSV "
-                    "file cannot hold; write to a .jsonl file instead."
-                )
-            table.writerow([*(row.get(name, "") for name in header), *cells])
+            table.writerow([*(row.get(name, "") for name in header or ()), *cells])
         text.flush()
         text.detach()
 

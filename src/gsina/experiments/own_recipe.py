@@ -24,7 +24,7 @@ from gsina.experiments.recipe import (
     check_options,
 )
 from gsina.training import Settings, make_selection
-from gsina.training.train_model import Plan, check_auto_ratio, first_epoch, named_spec
+from gsina.training.train_model import Plan, check_auto_ratio, first_epoch, named_spec, suited
 
 #: Who reads what.
 READERS: dict[str, Callable[..., OwnData]] = {
@@ -133,7 +133,7 @@ def own_recipe(
     """
     nodes = kind in ("nodes", "node tensors")
     backbone = backbone or ("gcn" if nodes else "gin")
-    settings = dict(method_options or {})
+    settings = suited(method) | (method_options or {})
     if ratio == "auto":
         check_auto_ratio(method)
     if ratio is not None and ratio != "auto":

@@ -87,6 +87,7 @@ class OptimiserPart(_Part):
     plateau_patience: int | None = Field(default=None, ge=1)
     algorithm: Literal["adam", "adamw"] = "adam"
     neighbours: tuple[int, ...] | None = None
+    precision: Literal["float32", "bf16"] = "float32"
 
 
 class SelectionPart(_Part):

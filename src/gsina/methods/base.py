@@ -12,6 +12,7 @@ from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.nn.attention import Attention
+from gsina.ops.shared import is_shared, total
 
 
 class Output(NamedTuple):
@@ -101,7 +102,23 @@ def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean")
     y = batch.labels
     if batch.mask is not None:
         logits, y = logits[batch.mask], y[batch.mask]
-    return label_loss(logits, y, task, reduction)
+    loss = label_loss(logits, y, task, reduction)
+    if reduction != "mean" or not is_shared():
+        return loss
+    return loss * _weight(y, batch, task).to(loss.dtype)
+
+
+def _weight(y: Tensor, batch: Batch, task: Task) -> Tensor:
+    """Of a part of a global batch: its share of the labels over its share of the graphs.
+
+    Processes are weighted by their graphs; this makes the whole the mean over the labels that are
+    there, which may lie unevenly (missing labels, nodes in a mask).
+    """
+    known = y != -1 if task.kind == "multiclass" else ~y.isnan()
+    graphs_here = known.new_full((), batch.num_graphs, dtype=torch.double)
+    own = torch.stack([known.sum().double(), graphs_here])
+    share = own / total(own).clamp(min=1)
+    return share[0] / share[1]
 
 
 def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -> Tensor:

@@ -55,6 +55,8 @@ class Settings:
         algorithm: ``adam`` or ``adamw``.
         neighbours: At node level, the most incoming edges of a node in every hop that a step
             samples, such as ``(10, 10)``; ``None``: whole graphs.
+        precision: ``float32``, or ``bf16`` for training steps under PyTorch's autocast; weights,
+            attention and evaluation stay in float32.
     """
 
     epochs: int = 100
@@ -64,8 +66,10 @@ class Settings:
     plateau_patience: int | None = None
     algorithm: str = "adam"
     neighbours: tuple[int, ...] | None = None
+    precision: str = "float32"
 
 
+PRECISIONS = ("float32", "bf16")
 ALGORITHMS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
@@ -126,6 +130,7 @@ def fit(
     """
     if len(dataset.train) == 0:
         raise ValueError(f"the train split of {dataset.name} has no graphs, expected at least one.")
+    check_name(settings.precision, PRECISIONS, "precision")
     ranks = ranks or Ranks()
     check_sizes(ranks, dataset.name, len(dataset.train), settings.batch_size)
     replica = None if ranks.alone else Replica(method, ranks)
@@ -148,7 +153,7 @@ def fit(
     try:
         while not _finished(progress, settings, selection):
             reseed(ranks, seed, progress.epoch)
-            steps = Steps(method, replica, ranks, optimiser, shuffle)
+            steps = Steps(method, replica, ranks, optimiser, shuffle, settings.precision)
             record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, on_batch))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
@@ -183,7 +188,7 @@ def _fingerprint(
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
     optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
-    for name, old in (("algorithm", "adam"), ("neighbours", None)):
+    for name, old in (("algorithm", "adam"), ("neighbours", None), ("precision", "float32")):
         if optimisation[name] == old:  # as it was before there was a choice
             del optimisation[name]
     model = {name: list(value.shape) for name, value in method.state_dict().items()}
@@ -209,12 +214,14 @@ class Steps(NamedTuple):
     ranks: Ranks
     optimiser: torch.optim.Optimizer
     shuffle: torch.Generator
+    precision: str = "float32"
 
     def __call__(self, batch: Batch, share: float, epoch: int) -> dict[str, Tensor]:
         """One step on this process's share of a batch."""
-        if self.replica is None:
-            return self.method.step(batch, self.optimiser, epoch)
-        return self.replica.step(batch, share, self.optimiser, epoch)
+        with torch.autocast(batch.x.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            if self.replica is None:
+                return self.method.step(batch, self.optimiser, epoch)
+            return self.replica.step(batch, share, self.optimiser, epoch)
 
 
 def _epoch(

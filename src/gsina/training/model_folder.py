@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import numbers
+import shutil
 from collections.abc import Callable, Hashable
 from dataclasses import asdict
 from pathlib import Path
@@ -21,13 +22,15 @@ from gsina.training.model_card import model_card
 #: Raise it when an older version could not use the folder.
 FORMAT = 1
 WEIGHTS, META, CARD = "model.safetensors", "model.json", "README.md"
+#: The weights of the model before, while a new one is written over it.
+BEFORE = "model-before.safetensors"
 
 #: Makes the networks of a user's own class from what the folder says.
 MakeSpec = Callable[[Architecture], NetworkSpec]
 
 
 def save_model(folder: Path | str, model: Model) -> None:
-    """Write a model; every file is replaced atomically.
+    """Write a model; if this is cut off, the folder holds the model that was there before.
 
     Args:
         folder: Made if it is not there. Other files in it are left alone.
@@ -39,9 +42,11 @@ def save_model(folder: Path | str, model: Model) -> None:
     folder = Path(folder)
     meta = _describe(model)
     _check_json(meta)
+    _keep_weights(folder)
     save_tensors(folder / WEIGHTS, model.method.state_dict(), {"format": FORMAT})
     # The digest ties the two files together: a mixture of two models is told from a whole one.
     save_json(folder / META, meta | {"weights": _digest(folder / WEIGHTS)})
+    (folder / BEFORE).unlink(missing_ok=True)
     with write_aside(folder / CARD) as file:
         file.write(model_card(model).encode())
 
@@ -194,11 +199,26 @@ def _architecture(values: dict[str, Any]) -> Architecture:
     return Architecture(**made)
 
 
+def _keep_weights(folder: Path) -> None:
+    """Hold on to the weights that the description belongs to, until both are replaced."""
+    try:
+        digest = json.loads((folder / META).read_text(encoding="utf-8"))["weights"]
+        whole = _digest(folder / WEIGHTS) == digest
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # there is no whole model to lose
+    if whole:
+        with write_aside(folder / BEFORE) as file, (folder / WEIGHTS).open("rb") as weights:
+            shutil.copyfileobj(weights, file)
+
+
 def _load_weights(path: Path, model: Model, digest: str) -> None:
     if not path.is_file():
         raise FileNotFoundError(
             f"the model in {path.parent} has no {path.name}; copy or train the model again."
         )
+    before = path.with_name(BEFORE)
+    if _digest(path) != digest and before.is_file():  # the writing of another model was cut off
+        path = before
     if _digest(path) != digest:
         raise ValueError(
             f"{path} is damaged or belongs to another {META}; copy or train the model again."

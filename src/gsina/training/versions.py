@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-PACKAGES = ("gsina", "torch", "torch-geometric", "numpy", "scikit-learn")
+PACKAGES = ("gsina", "torch", "torch-geometric", "numpy", "scikit-learn", "rdkit")
 
 
 def versions() -> dict[str, str]:

@@ -108,6 +108,7 @@ def test_labels_of_many_kinds(tmp_path: Path) -> None:
 
 BAD: list[tuple[Any, str]] = [
     ("{not json", "it is not JSON"),
+    ('{"nodes": 1' + "0" * 5000 + "}", "it is not JSON"),
     ("[1, 2]", "it is a JSON list"),
     ({"edges": []}, "it has no nodes"),
     ({"nodes": []}, "list of nodes is empty"),
@@ -214,3 +215,10 @@ def test_streaming_for_a_model_of_another_width(tmp_path: Path) -> None:
     (chunk,) = stream_graphs(path, node_features=3, edge_features=0)
     assert chunk.position.tolist() == [1]
     assert chunk.reasons == {0: "its nodes have 2 features, expected 3"}
+
+
+def test_a_table_is_not_taken_for_graphs(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("smiles\nCCO\n")
+    with pytest.raises(ValueError, match=r"new\.csv is a table; expected graphs"):
+        list(stream_graphs(path))

@@ -58,7 +58,9 @@ def test_the_automatic_choice(cells: str, kind: str) -> None:
 
 
 def test_guessed_classes_are_said() -> None:
-    assert 'kind="regression" if they are quantities' in labels("0 1 2 0 1 2").warnings[0]
+    assert (
+        '(in Python kind="regression") if they are quantities' in labels("0 1 2 0 1 2").warnings[0]
+    )
     assert labels("0 1 2 0 1 2", "classification").warnings == ()
 
 
@@ -87,6 +89,7 @@ def test_many_targets() -> None:
             "row 4: target 't' is 'high'; expected a number",
         ),
         ({"t": ["1", "inf", "2"]}, "regression", "row 3: target 't' is 'inf'"),
+        ({"t": ["1", "2", "1e300"]}, "regression", "row 4: target 't' is 1e300, which is too"),
         ({"t": ["", "nan", "?"]}, "auto", "target 't' is missing in all 3 rows"),
         ({"t": ["1", "1", ""]}, "auto", "one class only, '1', in all 2 labelled rows"),
         ({"t": list("abc"), "u": list("010")}, "auto", "'t' has 3 different values; expected two"),

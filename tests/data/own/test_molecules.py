@@ -140,6 +140,14 @@ def test_nothing_readable_and_bad_columns(tmp_path: Path) -> None:
         read_molecules(path, smiles="smiles", targets=["active"], split="time")
 
 
+def test_the_cache_tells_a_line_break_from_two_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
+    assert prepare.prepare(["C", "CC"], None).kept == [0, 1]
+    assert prepare.prepare(["C\nCC"], None).kept in ([], [0])
+
+
 def test_the_second_reading_comes_from_the_cache(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

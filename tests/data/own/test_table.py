@@ -104,3 +104,10 @@ def test_the_fingerprint_is_of_the_content(tmp_path: Path) -> None:
         write(tmp_path / name, text) for name, text in (("a", "1"), ("b", "1"), ("c", "2"))
     )
     assert fingerprint(one) == fingerprint(same) != fingerprint(other)
+
+
+def test_a_carriage_return_within_a_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "mac.csv", "smiles,active\rCCO,1\rCC,0\r")
+    with pytest.raises(ValueError, match=r"line 1 of mac\.csv has a carriage return in the middle"):
+        list(table_rows(path))
+    assert len(list(table_rows(write(tmp_path / "dos.csv", "smiles\r\nCCO\r\n")))) == 1

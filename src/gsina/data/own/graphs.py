@@ -144,6 +144,14 @@ def stream_graphs(
         )
 
 
+def field_names(path: Path | str) -> list[str]:
+    """Columns of the rows of :func:`stream_graphs`: ``id``, and every field that any graph has."""
+    names = {"id": None}
+    for item in _items(Path(path)):
+        names |= dict.fromkeys(name for name in item.value or {} if name not in GRAPH_KEYS)
+    return list(names)
+
+
 def cell(value: Any) -> str:
     """A JSON value as the text of a cell: ``""`` for null, 1 and 0 for true and false."""
     if value is None:
@@ -165,6 +173,11 @@ def _items(path: Path) -> Iterator[Item]:
     if path.suffix == ".json":
         yield from _list(path)
         return
+    if path.suffixes and path.suffixes[0].lower() in (".csv", ".tsv", ".xlsx"):
+        raise ValueError(
+            f"{path.name} is a table; expected graphs: a .jsonl file with one graph a line, or a "
+            "folder of .json files."
+        )
     for number, line in enumerate(lines(path), start=1):
         if line.strip():
             yield _item(number, line, str(number))
@@ -197,7 +210,7 @@ def _list(path: Path) -> Iterator[Item]:
 def _item(number: int, text: str, name: str) -> Item:
     try:
         return _named(number, json.loads(text), name)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers of 5000 digits
         return Item(number, name, None, f"it is not JSON ({error})")
 
 

@@ -98,7 +98,8 @@ def read_labels(
         kind = "classification" if classes else "regression"
         guessed = tuple(
             f"target {column.name!r} has {len(column.values)} different whole numbers and is taken "
-            'as classes; ask for kind="regression" if they are quantities.'
+            'as classes; say --task regression (in Python kind="regression") if they are '
+            "quantities."
             for column in columns.values()
             if classes and column.numbers is not None and len(column.values) > TWO
         )
@@ -175,7 +176,8 @@ class _Column:
         if len(self.values) > max(MOST_NUMBERED_CLASSES, known / 2):
             raise ValueError(
                 f"target {self.name!r} has {len(self.values)} different values in {known} rows; "
-                'expected classes that come back: name another column, or kind="regression".'
+                "expected classes that come back: name another column, or say --task regression "
+                '(in Python kind="regression").'
             )
 
     def mapping(self) -> tuple[str, ...]:
@@ -231,4 +233,11 @@ def _numbers(columns: Mapping[str, _Column], rows: Sequence[int]) -> Labels:
             raise AssertionError("a column without numbers has a cell that is none")
         values.append([found.get(cell, math.nan) for cell in column.cells])
     y = torch.tensor(values, dtype=torch.float32).t().contiguous()
+    if bool(y.isinf().any()):
+        row, place = y.isinf().nonzero()[0].tolist()
+        column = list(columns.values())[place]
+        raise ValueError(
+            f"row {rows[row]}: target {column.name!r} is {column.cells[row]}, which is too large "
+            "for 32 bits; scale the target down."
+        )
     return Labels(Task("regression", len(columns), "rmse"), y, tuple(columns), (), ())

@@ -240,7 +240,8 @@ def _numbers(
                 what = f"is {cell!r}" if cell.strip() else "is empty"
                 raise ValueError(
                     f"row {row} of {path.name}: the feature {name!r} {what}, expected a number; "
-                    "fill it in, or name only columns of numbers as features=[...]."
+                    "fill it in, or name the columns of numbers to use (--feature, in Python "
+                    "features=)."
                 )
     raise ValueError(f"{path.name} has features too large for 32 bits; scale them down.")
 

@@ -56,7 +56,8 @@ def prepare(smiles: Sequence[str], progress: Progress | None) -> Prepared:
     from rdkit import rdBase
 
     smiles = [text.strip() for text in smiles]
-    key = hashlib.sha256("\n".join(smiles).encode()).hexdigest()
+    # As JSON, because a cell may have line breaks: "C\nC" is not two cells.
+    key = hashlib.sha256(json.dumps(smiles).encode()).hexdigest()
     version = f"{CACHE_VERSION}.{FEATURIZER_VERSION}-rdkit{rdBase.rdkitVersion}"
     path = cache_dir() / f"own-molecules-{version}-{key}.safetensors"
     if path.exists():

@@ -12,12 +12,15 @@ import torch
 from torch import Tensor
 
 from gsina.data.dataset import Dataset
+from gsina.data.featurize import FEATURIZER_VERSION
 from gsina.data.own.labels import Labels
 from gsina.data.own.splits import Split
 from gsina.data.packed import PackedGraphs
 
 #: Rows that a message names before it says how many more there are.
 NAMED = 5
+#: What of a source is needed to read another file like it.
+READING = ("columns", "directed", "features")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,13 @@ class OwnData:
     unreadable: tuple[tuple[int, str], ...] = ()
     warnings: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def featuriser(self) -> dict[str, Any]:
+        """What a model needs to read new files the same way: ``kind``, ``version`` and columns."""
+        kind = self.source.get("kind", "graphs")
+        told = {name: value for name, value in self.source.items() if name in READING}
+        return {"kind": kind, "version": FEATURIZER_VERSION if kind == "molecules" else 1, **told}
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,11 @@ def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
         if line.startswith(UTF16_BOMS):
             raise ValueError(f"{path.name} is UTF-16 text; save it as CSV UTF-8.")
         line = line.removeprefix(UTF8_BOM)
+    if b"\r" in line.rstrip(b"\r\n"):
+        raise ValueError(
+            f"line {number} of {path.name} has a carriage return in the middle, as files of old "
+            "programs do; save the file as CSV UTF-8 with ordinary line ends."
+        )
     if b"\0" in line:
         raise ValueError(
             f"line {number} of {path.name} has zero bytes, so it is UTF-16 or no text; save it as "

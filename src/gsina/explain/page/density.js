@@ -3,8 +3,8 @@
 const GsinaDensity = (() => {
   const BINS = 50;
 
-  const empty = () => [{ bins: new Float64Array(BINS), count: 0, sum: 0 },
-    { bins: new Float64Array(BINS), count: 0, sum: 0 }];
+  const empty = () => [{ bins: new Float64Array(BINS), count: 0, pairs: 0, sum: 0 },
+    { bins: new Float64Array(BINS), count: 0, pairs: 0, sum: 0 }];
 
   /** Add the weights of a graph to the curves [rest, true]. */
   function add(curves, graph) {
@@ -13,6 +13,7 @@ const GsinaDensity = (() => {
       const weight = graph.weights[pair], copies = graph.copies[pair];
       curve.bins[Math.min(BINS - 1, Math.floor(weight * BINS))] += copies;
       curve.count += copies;
+      curve.pairs++;
       curve.sum += copies * weight;
     }
   }
@@ -20,11 +21,11 @@ const GsinaDensity = (() => {
   const mean = (curve) => (curve.count ? (curve.sum / curve.count).toFixed(3) : "none");
 
   /** The plot in one sentence. */
-  function describe(curves, known) {
-    if (!curves[0].count && !curves[1].count) return "No edge weights to plot.";
+  function describe(curves, known, edgeWord) {
+    if (!curves[0].count && !curves[1].count) return `No ${edgeWord} weights to plot.`;
     return known
       ? `Mean weight ${mean(curves[1])} in the true part, else ${mean(curves[0])}.`
-      : `Mean weight ${mean(curves[0])} over ${curves[0].count} stored edges.`;
+      : `Mean weight ${mean(curves[0])} over ${curves[0].pairs} ${edgeWord}${curves[0].pairs === 1 ? "" : "s"}.`;
   }
 
   function draw(canvas, curves, known, palette) {

@@ -108,7 +108,8 @@ const GsinaDraw = (() => {
       ctx.strokeStyle = palette.paper;
       ctx.stroke();
     }
-    if (graph.labels && graph.nodes <= (large ? 200 : 28)) words(ctx, view, graph, palette, large);
+    if (graph.centre !== undefined) circleCentre(ctx, view, graph, palette, large);
+    if (graph.labels) words(ctx, view, graph, palette, large);
   }
 
   /** A head on an edge that has no opposite. */
@@ -126,14 +127,29 @@ const GsinaDraw = (() => {
     ctx.fill();
   }
 
+  /** Around the node that the prediction is about. */
+  function circleCentre(ctx, view, graph, palette, large) {
+    ctx.beginPath();
+    ctx.arc(view.points[2 * graph.centre], view.points[2 * graph.centre + 1], large ? 12 : 7.5, 0, 2 * Math.PI);
+    ctx.lineWidth = 2;
+    ctx.strokeStyle = palette.text;
+    ctx.stroke();
+  }
+
+  /** Labels of the nodes; that of the centre in bold, above the others, and on a card alone. */
   function words(ctx, view, graph, palette, large) {
-    ctx.font = `${large ? 13 : 10.5}px system-ui, sans-serif`;
     ctx.textAlign = "center";
     ctx.textBaseline = "top";
     ctx.lineJoin = "round";
-    graph.labels.forEach((label, node) => {
+    const central = graph.centre !== undefined;
+    const all = graph.nodes <= (large ? 200 : central ? 0 : 28);
+    const nodes = all ? [...graph.labels.keys()].filter((node) => node !== graph.centre) : [];
+    if (central) nodes.push(graph.centre);
+    nodes.forEach((node) => {
+      const label = graph.labels[node], bold = node === graph.centre;
+      ctx.font = `${bold ? "bold " : ""}${(large ? 13 : 10.5) + (bold ? 2 : 0)}px system-ui, sans-serif`;
       const text = label.length > 14 ? `${label.slice(0, 13)}…` : label;
-      const x = view.points[2 * node], y = view.points[2 * node + 1] + (large ? 9 : 6);
+      const x = view.points[2 * node], y = view.points[2 * node + 1] + (large ? 9 : 6) + (bold ? 4 : 0);
       ctx.lineWidth = 3;
       ctx.strokeStyle = palette.paper;
       ctx.strokeText(text, x, y);

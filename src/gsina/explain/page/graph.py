@@ -29,6 +29,8 @@ class PageGraph:
         confidence: Confidence of the prediction in [0, 1], if there is one.
         edge_truth: Whether a pair is in the true explanation ``[P]``, bool, if that is known.
         output_names: Names of the probabilities or values.
+        target_truth: The truth of each of ``values``, NaN where it is unknown; or none.
+        centre: The node that the prediction is about, if it is about one.
     """
 
     name: str
@@ -46,6 +48,8 @@ class PageGraph:
     confidence: float | None = None
     edge_truth: Tensor | None = None
     output_names: tuple[str, ...] = ()
+    target_truth: tuple[float, ...] = ()
+    centre: int | None = None
 
     def __post_init__(self) -> None:
         nodes, pairs = self.positions.size(0), self.edges.size(-1)

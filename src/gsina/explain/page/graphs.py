@@ -27,6 +27,7 @@ def page_graphs(
     names: Sequence[str],
     smiles: Sequence[str] | None = None,
     node_labels: Sequence[Sequence[str]] | None = None,
+    centres: Sequence[int] | None = None,
     class_names: Sequence[str] = (),
     target_names: Sequence[str] = (),
 ) -> list[PageGraph]:
@@ -46,10 +47,17 @@ def page_graphs(
         smiles: One SMILES string a graph: molecules are drawn by RDKit. A string that cannot be
             read, or has other atoms than its graph, leaves that graph to the general layout.
         node_labels: Texts of the nodes of each graph; by default the elements of molecules.
+        centres: The node of each graph that its prediction is about, if it is about one.
         class_names: Names of the classes; by default their numbers.
         target_names: Names of the columns of several targets; by default their numbers.
     """
-    for what, given in (("names", names), ("SMILES", smiles), ("lists of labels", node_labels)):
+    per_graph: tuple[tuple[str, Sequence[object] | None], ...] = (
+        ("names", names),
+        ("SMILES", smiles),
+        ("lists of labels", node_labels),
+        ("centres", centres),
+    )
+    for what, given in per_graph:
         if given is not None and len(given) != len(graphs):
             raise ValueError(
                 f"got {len(given)} {what} for {len(graphs)} graphs; expected one each."
@@ -78,6 +86,7 @@ def page_graphs(
                 node_labels=tuple(map(str, node_labels[graph])) if node_labels else symbols,
                 edge_orders=orders,
                 edge_truth=None if pairs.truth is None else pairs.truth[rows],
+                centre=centres[graph] if centres else None,
                 **reading._asdict(),
             )
         )

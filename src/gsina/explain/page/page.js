@@ -9,6 +9,7 @@
   const data = JSON.parse($("data").textContent);
   const graphs = data.graphs.map(prepare);
   const solvable = graphs.some((graph) => graph.scores);
+  const nodeWord = data.molecules ? "atom" : "node", edgeWord = data.molecules ? "bond" : "edge";
   const state = {
     ratio: data.ratio, tau: data.temperature, version: 0, shown: graphs, current: 0,
     open: null, marked: -1, stepMs: 0, densityMs: 0,
@@ -50,11 +51,13 @@
 
   function nodeName(graph, node) {
     if (!graph.labels) return `${node}`;
+    if (!graph.labels[node]) return `node ${node}`;
     return graph.orders ? `${graph.labels[node]}${node}` : graph.labels[node];
   }
 
   function pairName(graph, pair) {
-    const join = graph.copies[pair] === 1 ? "→" : "–";
+    const sign = graph.copies[pair] === 1 ? "→" : "–";
+    const join = graph.labels && !graph.orders ? ` ${sign} ` : sign;
     return nodeName(graph, graph.ends[2 * pair]) + join + nodeName(graph, graph.ends[2 * pair + 1]);
   }
 
@@ -65,7 +68,7 @@
 
   /** What the drawing says, in words: its size, and its strongest edges. */
   function inWords(graph) {
-    const parts = [["node", graph.nodes], ["edge", graph.ends.length / 2]];
+    const parts = [[nodeWord, graph.nodes], [edgeWord, graph.ends.length / 2]];
     const size = parts.map(([what, count]) => `${count} ${what}${count === 1 ? "" : "s"}`).join(", ");
     if (!graph.weights || !graph.weights.length) return [`${size}.`, ""];
     const top = strongest(graph, 3).map((p) => `${pairName(graph, p)} ${graph.weights[p].toFixed(2)}`);
@@ -180,9 +183,9 @@
   }
 
   function finishDensity(curves) {
-    const text = GsinaDensity.describe(curves, known);
+    const text = GsinaDensity.describe(curves, known, edgeWord);
     GsinaDensity.draw($("density"), curves, known, GsinaDraw.PALETTES[theme()]);
-    $("density").setAttribute("aria-label", `Density of the edge weights. ${text}`);
+    $("density").setAttribute("aria-label", `Density of the ${edgeWord} weights. ${text}`);
     $("density-text").textContent = text;
   }
 
@@ -244,6 +247,11 @@
     $("right-field").hidden = !graphs.some((graph) => graph.right !== undefined);
     if (!graphs.some((graph) => graph.confidence !== undefined)) {
       for (const value of ["sure", "unsure"]) $("sort").querySelector(`[value=${value}]`).remove();
+    }
+    const given = $("sort").querySelector("[value=order]");
+    given.textContent = data.order; // Where sorting starts, so no other option may say the same.
+    for (const option of [...$("sort").options]) {
+      if (option !== given && option.textContent === data.order) option.remove();
     }
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     for (const id of ["search", "class", "right", "sort"]) $(id).addEventListener("input", filter);
@@ -319,6 +327,7 @@
       $("large").showModal();
       $("edges").focus({ preventScroll: true });
     }
+    showScroll(graph);
     drawLarge();
   }
 
@@ -334,9 +343,25 @@
         bar.style.width = `${Math.max(1, 100 * value)}%`;
         figure.append(bar);
       }
+      if (graph.targetTruth) {
+        const known = graph.targetTruth[i];
+        figure.append(" ", make("span", "known", `true: ${known === null ? "unknown" : short(known)}`));
+      }
       list.append(make("dt", "", names[i] ?? `${i}`), figure);
     });
     $("large-outputs").replaceChildren(...(bars.length ? [list] : []));
+  }
+
+  /** Where not all outputs fit, say so: a list that is cut off looks like a whole one. */
+  function showScroll(graph) {
+    const list = $("large-outputs").firstChild;
+    if (!list || list.scrollHeight <= list.clientHeight) return;
+    list.classList.add("scrolls");
+    list.tabIndex = 0;
+    list.setAttribute("aria-label", "Outputs");
+    const count = (graph.probabilities || graph.values).length;
+    const what = graph.probabilities ? "classes" : "targets";
+    $("large-outputs").append(make("p", "outputs-more", `${count} ${what}; scroll for the others`));
   }
 
   function drawLarge() {
@@ -348,7 +373,7 @@
     $("edges-title").hidden = $("edges").hidden = !pairs.length;
     $("edges").replaceChildren(...pairs.map((pair) => edgeOption(graph, pair)));
     const more = graph.ends.length / 2 - pairs.length;
-    $("edges-more").textContent = pairs.length && more > 0 ? `and ${more} weaker edges` : "";
+    $("edges-more").textContent = pairs.length && more > 0 ? `and ${more} weaker ${edgeWord}${more === 1 ? "" : "s"}` : "";
     markEdge(state.marked, false);
   }
 
@@ -442,12 +467,14 @@
   function pairTip(graph, pair) {
     const weight = graph.weights ? `: weight ${graph.weights[pair].toFixed(4)}` : "";
     const truth = graph.edgeTruth ? (graph.edgeTruth[pair] ? ", in the true part" : ", not in the true part") : "";
-    return `${graph.orders ? "Bond" : "Edge"} ${pairName(graph, pair)}${weight}${truth}`;
+    return `${data.molecules || graph.orders ? "Bond" : "Edge"} ${pairName(graph, pair)}${weight}${truth}`;
   }
 
   function nodeTip(graph, node) {
     const weight = graph.node && data.node !== "none" ? `: weight ${graph.node[node].toFixed(4)}` : "";
-    return `${graph.orders ? "Atom" : "Node"} ${nodeName(graph, node)}${weight}`;
+    const name = nodeName(graph, node), centre = node === graph.centre ? ", the predicted one" : "";
+    const word = name === `node ${node}` ? "" : data.molecules || graph.orders ? "Atom " : "Node ";
+    return `${word}${name}${centre}${weight}`;
   }
 
   function startHover() {
@@ -490,6 +517,7 @@
     $("summary").hidden = !data.summary.length;
     if (data.table.length) {
       const table = make("table");
+      if (data.caption) table.append(make("caption", "", data.caption));
       data.table.forEach((row, i) => {
         const line = make("tr");
         row.forEach((cell, j) => {
@@ -504,8 +532,10 @@
     }
     $("notes").append(...data.notes.map((note) => make("li", "", note)));
     $("notes").hidden = !data.notes.length;
-    const keys = solvable ? [["weight", "edge weight 0 to 1"]] : [];
+    const keys = solvable ? [["weight", `${edgeWord} weight 0 to 1`]] : [];
     if (known) keys.push(["truth", "true part"]);
+    if (graphs.some((graph) => graph.centre !== undefined)) keys.push(["centre", "predicted node"]);
+    for (const word of document.querySelectorAll(".edge-word")) word.textContent = `${edgeWord}s`;
     for (const [kind, text] of keys) {
       const key = make("span", "key", text);
       key.prepend(make("span", `swatch ${kind}`));

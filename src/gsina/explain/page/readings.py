@@ -25,6 +25,7 @@ class Reading(NamedTuple):
     right: bool | None = None
     confidence: float | None = None
     output_names: tuple[str, ...] = ()
+    target_truth: tuple[float, ...] = ()
 
 
 def read(
@@ -90,10 +91,11 @@ def _targets(probabilities: Tensor, y: Tensor | None, names: tuple[str, ...]) ->
         Reading(
             values=tuple(probabilities[graph].tolist()),
             predicted=_listed(yes[graph], names),
-            truth=_listed(truth[graph] > 0.5, names) if bool(known[graph].any()) else "",
+            truth=_known(truth[graph], names),
             right=bool(right[graph].all()) if bool(known[graph].any()) else None,
             confidence=float(sure[graph]),
             output_names=names,
+            target_truth=() if y is None else tuple(truth[graph].tolist()),
         )
         for graph in range(len(probabilities))
     ]
@@ -107,6 +109,7 @@ def _numbers(values: Tensor, y: Tensor | None, names: tuple[str, ...]) -> list[R
             predicted=_figures(row, names),
             truth=_figures(true, names),
             output_names=names,
+            target_truth=() if y is None or len(names) == 1 else tuple(true),
         )
         for row, true in zip(values.tolist(), truth.tolist(), strict=True)
     ]
@@ -144,6 +147,20 @@ def _listed(yes: Tensor, names: tuple[str, ...]) -> str:
     if len(chosen) > NAMED_TARGETS:
         return f"{len(chosen)} of {len(names)} targets"
     return ", ".join(chosen) or "none"
+
+
+def _known(truth: Tensor, names: tuple[str, ...]) -> str:
+    """The targets whose label is yes, and how many labels there are unless all are."""
+    known = ~truth.isnan()
+    count = int(known.sum())
+    if not count:
+        return ""
+    listed = _listed(truth > 0.5, names)
+    if count == len(names):
+        return listed
+    if listed == "none":
+        return f"none of {count} known"
+    return f"{listed} ({count} known)"
 
 
 def _figures(row: Sequence[float], names: tuple[str, ...]) -> str:

@@ -36,7 +36,10 @@ def write_page(
     node: str = "max",
     summary: Sequence[tuple[str, str]] = (),
     scores_table: Sequence[Sequence[str]] = (),
+    scores_caption: str = "",
     notes: Sequence[str] = (),
+    order: str = "Order in the file",
+    molecules: bool = False,
 ) -> None:
     """Write graphs, their predictions and the live soft top-r into one HTML file.
 
@@ -52,7 +55,10 @@ def write_page(
         node: Weights of nodes from those of their edges: ``max``, ``mean`` or ``none``.
         summary: Names and values to show on top.
         scores_table: A header row and the rows of a table.
+        scores_caption: What the table holds, to stand above it.
         notes: Sentences to show on top.
+        order: Name of the order that the graphs are given in, where sorting starts.
+        molecules: Whether to speak of atoms and bonds instead of nodes and edges.
     """
     check_numbers(ratio, temperature, 0.0, 1)
     check_name(node, NODE_ATTENTIONS, "node attention")
@@ -67,7 +73,10 @@ def write_page(
         "grid": GRID,
         "summary": [list(map(str, line)) for line in summary],
         "table": [list(map(str, row)) for row in scores_table],
+        "caption": scores_caption,
         "notes": list(map(str, notes)),
+        "order": order,
+        "molecules": molecules,
         "graphs": [_graph(graph, double, names) for graph in graphs],
         "outputNames": [list(known) for known in names],
     }
@@ -123,6 +132,8 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
         "orders": graph.edge_orders,
         "probabilities": _rounded(graph.probabilities),
         "values": _rounded(graph.values),
+        "targetTruth": _rounded(graph.target_truth),
+        "centre": graph.centre,
         "names": None,
         "predicted": graph.predicted,
         "truth": graph.truth,

@@ -1,0 +1,64 @@
+"""What the page says, in a real browser: targets, names of nodes, atoms and bonds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import page_cases
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Any]
+
+
+def test_many_targets_and_their_truth(show: Open) -> None:
+    truth = (1.0, 0.0, float("nan"), *[1.0] * 27)
+    names = tuple(f"target {i}" for i in range(30))
+    given = {"probabilities": (), "values": (0.25,) * 30, "output_names": names}
+    page = show(page_cases.cycles(1, **given, target_truth=truth))
+    page.locator(".open").click()
+    shown = page.locator("#large-outputs .known").all_text_contents()
+    assert shown[:3] == ["true: 1", "true: 0", "true: unknown"]
+    assert "30 targets; scroll" in page.locator(".outputs-more").inner_text()
+    page.locator(".outputs.scrolls").focus()
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.querySelector('.outputs').scrollTop") > 0
+
+
+def test_the_neighbourhood_of_a_node(show: Open) -> None:
+    names = ("acc-0", "", *(f"acc-{node}" for node in range(2, 8)))
+    page = show(page_cases.cycles(1, node_labels=names, centre=2))
+    page.locator(".open").click()
+    listed = " ".join(page.locator("#edges .edge-name").all_text_contents())
+    assert "acc-2 \u2013 acc-3" in listed
+    assert "acc-0 \u2013 node 1" in listed
+    assert "predicted node" in page.locator("#legend").inner_text()
+    page.keyboard.press("Escape")
+    with_centre = page.evaluate("gsina.graphs[0].canvas.toDataURL()")
+    page = show(page_cases.cycles(1, node_labels=names))
+    assert page.evaluate("gsina.graphs[0].canvas.toDataURL()") != with_centre
+
+
+def test_words_for_molecules_order_and_caption(show: Open) -> None:
+    page = show(
+        page_cases.cycles(3, node_labels=("C",) * 8, edge_orders=(1.0,) * 8),
+        molecules=True,
+        order="Most confident",
+        scores_table=[("split", "accuracy"), ("test", "1")],
+        scores_caption="scores of then",
+    )
+    assert page.locator("#words-0").inner_text().startswith("8 atoms, 8 bonds")
+    assert page.locator("#density-text").inner_text() == "Mean weight 0.400 over 24 bonds."
+    page.locator(".open").first.click()
+    said = page.locator("#edges-title").inner_text() + page.locator("#sliders").inner_text()
+    assert "Strongest bonds" in said
+    assert "Share of bonds kept" in said
+    assert "not the prediction" in said
+    options = page.locator("#sort option").all_text_contents()
+    assert options == ["Most confident", "Least confident", "Name"]
+    assert page.locator("#sort").input_value() == "order"
+    assert page.locator("#scores caption").inner_text() == "scores of then"
