@@ -14,6 +14,7 @@ import benchmarks
 from benchmarks.report import Report, markdown
 from benchmarks.timing import threads
 from gsina.experiments.run import commit, hardware, versions
+from gsina.ops.memory import reuse_memory
 
 FOLDER = Path(__file__).parent.parent / "results" / "bench"
 
@@ -55,6 +56,7 @@ def main() -> None:
     unknown = set(options.names) - set(available)
     if unknown:
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {available}")
+    reuse_memory()  # as the command does
     missed: list[str] = []
     for name in options.names or available:
         with threads():

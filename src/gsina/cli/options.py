@@ -21,8 +21,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 
 
 def use_threads(threads: int | None) -> None:
-    """Let torch use so many threads."""
+    """Let torch use so many threads, and use its memory again."""
     import torch
+
+    from gsina.ops.memory import reuse_memory
+
+    reuse_memory()
 
     if threads is None:
         if os.environ.get("OMP_NUM_THREADS"):

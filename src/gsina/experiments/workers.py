@@ -18,6 +18,7 @@ from gsina.data.parallel import end_with_parent
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job, Results
 from gsina.experiments.runner import Finished, run_job
+from gsina.ops.memory import reuse_memory
 
 #: How often a job is started before it is given up: whatever kills its worker may be its own fault.
 TRIES = 3
@@ -81,6 +82,7 @@ def _until_broken(
 
 def _prepare_worker(parent: int) -> None:
     torch.set_num_threads(1)
+    reuse_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent ends the others
     end_with_parent(parent)
 

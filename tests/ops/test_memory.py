@@ -1,0 +1,35 @@
+"""Memory that is used again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+FAULTS = """
+import resource, sys, torch
+from gsina.ops.memory import reuse_memory
+torch.set_num_threads(1)
+told = reuse_memory() if sys.argv[1] == "reuse" else None
+for _ in range(2):
+    x = torch.ones(5_000_000); del x
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    x = torch.ones(5_000_000); del x
+print(told, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc can be told")
+def test_freed_memory_is_used_again() -> None:
+    def faults(how: str) -> tuple[str, int]:
+        call = [sys.executable, "-c", FAULTS, how]
+        told, count = subprocess.run(call, capture_output=True, text=True).stdout.split()
+        return told, int(count)
+
+    told, few = faults("reuse")
+    if told == "False":
+        pytest.skip("this C library cannot be told")
+    _, many = faults("default")
+    assert few < many / 10
