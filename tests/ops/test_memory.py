@@ -13,10 +13,10 @@ from gsina.ops.memory import reuse_memory
 torch.set_num_threads(1)
 told = reuse_memory() if sys.argv[1] == "reuse" else None
 for _ in range(2):
-    x = torch.ones(5_000_000); del x
+    x = torch.ones(20_000_000); del x
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(20):
-    x = torch.ones(5_000_000); del x
+for _ in range(5):
+    x = torch.ones(20_000_000); del x
 print(told, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 

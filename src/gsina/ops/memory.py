@@ -13,9 +13,9 @@ LARGEST = 1 << 30
 def reuse_memory() -> bool:
     """Keep freed memory for the next tensors instead of giving it back to the system at once.
 
-    By default glibc returns every block above a few megabytes, and the system hands out fresh,
-    zeroed pages for the next one; on large graphs that costs more than the arithmetic. Call it once,
-    before the work; the command ``gsina`` does. The process keeps its peak of memory until it ends.
+    By default glibc returns large blocks, and the system hands out fresh, zeroed pages for the next
+    one; with millions of edges that costs more than the arithmetic. Call it once, before the work;
+    the command ``gsina`` does. The process keeps its peak of memory until it ends.
 
     Returns:
         Whether this system's allocator could be told.
