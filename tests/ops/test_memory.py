@@ -12,7 +12,7 @@ import resource, sys, torch
 from gsina.ops.memory import reuse_memory
 torch.set_num_threads(1)
 told = reuse_memory() if sys.argv[1] == "reuse" else None
-for _ in range(2):
+for _ in range(10):
     x = torch.ones(20_000_000); del x
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(5):
