@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -55,6 +56,24 @@ def test_a_job_that_always_dies_is_given_up(
 
 def _die(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_full_disk_in_the_middle_of_a_grid_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, plain = Results(tmp_path), Results.save
+
+    def save(self: Results, job: Job, result: dict[str, object]) -> None:
+        if job.seed == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        plain(self, job, result)
+
+    monkeypatch.setattr(Results, "save", save)
+    ended = list(run_jobs(jobs(3), results))
+    assert [one.error for one in ended] == [None, "[Errno 28] No space left on device", None]
+    monkeypatch.undo()
+    [again] = run_jobs(jobs(3), results)
+    assert (again.job.seed, again.error) == (1, None)
 
 
 def test_an_address_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

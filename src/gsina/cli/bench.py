@@ -107,6 +107,11 @@ def bench(
     save_choices(chosen, store)
     show.say(f"results are in {store.folder}; the table: gsina report {table}")
     if failed:
+        show.say(
+            f"{len(failed)} runs are not finished; mend what is said above, and the same command "
+            "goes on from their last epoch.",
+            "yellow",
+        )
         raise typer.Exit(1)
 
 
