@@ -1,0 +1,95 @@
+"""People's own molecules: seconds until the first training step, and predictions a second."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from benchmarks.report import Claim, Report, Table
+from benchmarks.timing import interleaved
+from gsina.data.files import data_dir
+from gsina.data.own import OwnData, read_molecules, stream_molecules
+from gsina.experiments.own_recipe import own_recipe
+from gsina.training.train_model import train_model
+
+FILE = "ogb/ogbg_molhiv/mapping/mol.csv.gz"
+
+
+class _FirstStep(Exception):
+    """Enough was seen."""
+
+
+def run(quick: bool) -> Report:
+    rows = 1_000 if quick else 10_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "molecules.csv"
+        with gzip.open(data_dir() / FILE, "rt") as source:
+            path.write_text("".join(islice(source, rows + 1)))
+        first, data = _start(path, Path(folder) / "cache")
+        again, _ = _start(path, Path(folder) / "cache")
+        parse = _seconds(
+            lambda: sum(len(piece.graphs) for piece in stream_molecules(path, "smiles"))
+        )
+        model = _train(path, data, epochs=1)
+    graphs = data.dataset.train
+    model_time = interleaved({"model": lambda: model.predict(graphs)}, 5, warmup=1, at_least=3)
+    speed = len(graphs) / model_time["model"].median
+    table = Table(
+        f"{rows:,} molecules of ogbg-molhiv",
+        ("what", "value"),
+        [
+            ("s to the first training step, nothing cached, two processes parse", round(first, 1)),
+            ("s to the first training step, parsed before", round(again, 1)),
+            ("molecules a second parsed for prediction", round(rows / parse)),
+            ("molecules a second predicted with attention, one thread", round(speed)),
+        ],
+    )
+    claims = [
+        Claim("molecules a second, model with attention", speed, 2000, at_least=True),
+        Claim(f"s to the first training step, {rows:,} molecules", first, 15),
+    ]
+    return Report([table], claims)
+
+
+def _seconds(call: Any) -> float:
+    began = perf_counter()
+    call()
+    return perf_counter() - began
+
+
+def _start(path: Path, cache: Path) -> tuple[float, OwnData]:
+    """Seconds to read, split and take one step."""
+    before = os.environ.get("GSINA_CACHE")
+    os.environ["GSINA_CACHE"] = str(cache)
+    began = perf_counter()
+    try:
+        data = read_molecules(path, smiles="smiles", targets=["Label"])
+        _train(path, data, epochs=1, stop=True)
+        return perf_counter() - began, data
+    finally:
+        if before is None:
+            del os.environ["GSINA_CACHE"]
+        else:
+            os.environ["GSINA_CACHE"] = before
+
+
+def _train(path: Path, data: OwnData, epochs: int, stop: bool = False) -> Any:
+    columns = {"smiles": "smiles", "targets": ["Label"]}
+    recipe = own_recipe("molecules", (path,), columns, epochs=epochs)
+    torch.manual_seed(0)
+
+    def after_one(*_: int) -> None:
+        raise _FirstStep
+
+    try:
+        plan = recipe.plan(data.dataset, 0)
+        return train_model(data.dataset, plan, on_batch=after_one if stop else None).model
+    except _FirstStep:
+        return None
