@@ -93,14 +93,16 @@ def test_bad_splits_get_one_sentence(
 
 def test_a_single_class_is_no_fault_where_it_does_no_harm() -> None:
     """In validation, in one of several outputs, in regression, and where nothing is labelled."""
-    one = graphs(2, y=torch.tensor([1, 1]))
-    Dataset("d", Task("multiclass", 3), {"train": graphs(2), "val": one})
+    some, one = graphs(2), graphs(2, y=torch.tensor([1, 1]))
     two = graphs(2, y=torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
-    Dataset("d", Task("binary", 2, "roc_auc"), {"train": two, "val": two})
-    same = graphs(2, y=torch.ones(2, 1))
-    Dataset("d", Task("regression", 1, "rmse"), {"train": same, "val": same})
-    nothing = graphs(2, y=torch.tensor([-1, -1]))
-    Dataset("d", Task("multiclass", 3), {"train": nothing, "val": nothing})
+    same, nothing = graphs(2, y=torch.ones(2, 1)), graphs(2, y=torch.tensor([-1, -1]))
+    for task, train, val in (
+        (Task("multiclass", 3), some, one),
+        (Task("binary", 2, "roc_auc"), two, two),
+        (Task("regression", 1, "rmse"), same, same),
+        (Task("multiclass", 3), nothing, nothing),
+    ):
+        assert Dataset("d", task, {"train": train, "val": val}).train is train
 
 
 @pytest.fixture
