@@ -95,7 +95,9 @@ def test_two_processes_train_as_one(tmp_path: Path, options: dict[str, Any]) -> 
 
 
 def close(found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
+    # A bias before a batch norm has no gradient but rounding, which Adam blows up; others are equal
+    # to 1e-15.
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
 
 
 def test_the_first_process_writes_and_any_number_resumes(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from gsina.names import check_name
 from gsina.nn.scorer import make_scorer
 from gsina.ops.edges import reverse_edges, symmetrise
 from gsina.ops.groups import Groups
+from gsina.ops.instance_norm import instance_norm
 from gsina.ops.shared import whole_batch
 from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights
 
@@ -132,18 +133,17 @@ class GraphSinkhornAttention(nn.Module):
     def _disturb(self, scores: Tensor, reverse: Tensor | None) -> Tensor:
         if not self.training or self.noise == 0:
             return scores
-        gumbel = -torch.empty_like(scores).exponential_().clamp_(min=1e-30).log()
+        negative = torch.empty_like(scores).exponential_().clamp_(min=1e-30).log_()
         if reverse is not None:  # one draw for both directions
             first = torch.minimum(reverse, torch.arange(reverse.numel(), device=reverse.device))
-            gumbel = gumbel.index_select(0, first)
-        return scores + self.noise * gumbel
+            negative = negative.index_select(0, first)
+        return scores.sub(negative, alpha=self.noise)
 
     def _weights(self, scores: Tensor, groups: Groups) -> Tensor:
         ratio = scores.new_full((groups.num,), self.ratio, dtype=torch.float64)
-        scaled = scores / self.temperature
         if self.solver == "exact":
-            return exact_weights(2 * scaled, ratio, groups)
-        return sinkhorn_weights(scaled, ratio, groups, self.iterations)[0]
+            return exact_weights(scores * (2 / self.temperature), ratio, groups)
+        return sinkhorn_weights(scores / self.temperature, ratio, groups, self.iterations)[0]
 
     def extra_repr(self) -> str:
         """The settings, for ``print(module)``."""
@@ -168,10 +168,8 @@ def check_numbers(ratio: float, temperature: float, noise: float, iterations: in
 def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
     """Scores ``[E]`` with mean 0 and unbiased variance 1 in every group; 0 where all are equal."""
     scores = scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
-    count = groups.counts(scores)
-    centred = scores - groups.spread(groups.sum(scores) / count.clamp(min=1))
-    variance = groups.sum(centred.square()) / (count - 1).clamp(min=1)
-    return centred * groups.spread((variance + eps).rsqrt())
+    runs, order = groups.in_runs
+    return instance_norm(scores, groups if order is not None else runs, eps, correction=1)
 
 
 def node_attention(

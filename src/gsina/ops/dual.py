@@ -25,6 +25,7 @@ NEAR = 0.1
 # An error of the mean this small is rounding. Where the mean is flat, no step is ever short.
 ROUNDING = 1e-13
 TINY = torch.finfo(torch.float64).tiny
+EPSILON = torch.finfo(torch.float64).eps
 
 
 class Dual(NamedTuple):
@@ -44,8 +45,10 @@ class Dual(NamedTuple):
 def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float = 1e-13) -> Dual:
     """Solve ``mean(sigmoid(x + dual)) = ratio`` in every group.
 
-    Twice: first to come near the dual, then again from the shifted logits, which around the
-    threshold are exact differences, so that the result does not lose digits to large scores.
+    On the CPU Newton's method alone nearly always comes there. Where it does not, or where the dual
+    is so large that ``x + dual`` has lost digits, and on other devices, the dual is found twice:
+    first to come near, then again from the shifted logits, which around the threshold are exact
+    differences.
 
     Args:
         x: Logits ``[N]``, float64, finite.
@@ -58,12 +61,19 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float = 1e-1
     ordered = x if order is None else x[order]
     problem = _Problem(torch.where(everything, 0.5, ratio), runs, runs.counts(x))
     start = problem.target - runs.sum(ordered) / problem.counts
-    coarse, used = _find(problem, ordered, start, NEAR, COARSE_STEPS)
+    near = tolerance**0.5
+    dual, used = _newton(problem, ordered, start, near) if x.is_cpu else (None, 0)
+    if dual is not None and EPSILON * _largest(dual) <= tolerance:
+        dual = torch.where(everything, torch.inf, dual)
+        return Dual(x + groups.spread(dual), dual, used)
+    coarse, more = _safe_newton(
+        problem, ordered, start if dual is None else dual, NEAR, COARSE_STEPS
+    )
     shifted = ordered + runs.spread(coarse)
-    fine, more = _find(problem, shifted, torch.zeros_like(coarse), tolerance**0.5, FINE_STEPS)
+    fine, most = _safe_newton(problem, shifted, torch.zeros_like(coarse), near, FINE_STEPS)
     fine = torch.where(everything, torch.inf, fine)
     logits = (x + groups.spread(coarse)).add_(groups.spread(fine))
-    return Dual(logits, coarse + fine, used + more)
+    return Dual(logits, coarse + fine, used + more + most)
 
 
 class _Problem:
@@ -87,25 +97,11 @@ class _Problem:
     def evaluate(self, x: Tensor, dual: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean of the weights, distance of its logit from the target, and the Newton step."""
         weights = (x + self.groups.spread(dual)).sigmoid_()
-        mean = self.groups.sum(weights) / self.counts + self.bonus
-        slope = self.groups.sum(weights.addcmul_(weights, weights, value=-1)) / self.counts
+        mean = torch.addcdiv(self.bonus, self.groups.sum(weights), self.counts)
+        slope = self.groups.sum(weights.addcmul_(weights, weights, value=-1)).clamp_(min=TINY)
         gap = self.target - torch.logit(mean)
-        return mean, gap, gap * (mean - mean * mean) / slope.clamp_(min=TINY)
-
-
-def _find(
-    problem: _Problem, x: Tensor, start: Tensor, near: float, steps: int
-) -> tuple[Tensor, int]:
-    """Come to the dual by a last Newton step no longer than ``near``, or to a mean that is right.
-
-    Returns:
-        The dual ``[G]`` and the number of evaluations.
-    """
-    dual, used = _newton(problem, x, start, near) if x.is_cpu else (None, 0)
-    if dual is not None:
-        return dual, used
-    dual, more = _safe_newton(problem, x, start, near, steps)
-    return dual, used + more
+        step = mean.addcmul(mean, mean, value=-1).mul_(self.counts).mul_(gap).div_(slope)
+        return mean, gap, step
 
 
 def _newton(problem: _Problem, x: Tensor, dual: Tensor, near: float) -> tuple[Tensor | None, int]:
@@ -115,12 +111,16 @@ def _newton(problem: _Problem, x: Tensor, dual: Tensor, near: float) -> tuple[Te
         used += 1
         _, _, step = problem.evaluate(x, dual)
         dual = dual + step
-        length = float(step.abs().max()) if step.numel() else 0.0
+        length = _largest(step)
         if length <= near:
             return dual, used
         if not length <= 0.7 * last:
             return None, used
         last = length
+
+
+def _largest(values: Tensor) -> float:
+    return float(torch.linalg.vector_norm(values, torch.inf)) if values.numel() else 0.0
 
 
 def _safe_newton(

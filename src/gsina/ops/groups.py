@@ -45,6 +45,8 @@ class Groups:
         if not index.is_cpu or bool((index[1:] < index[:-1]).any()):
             index, order = torch.sort(index, stable=True)
         bounds = torch.searchsorted(index, torch.arange(self.num + 1, device=index.device))
+        if index.is_cpu and (self.num == 0 or int(bounds.diff().max()) <= PIECE):
+            return Runs(index, self.num, self.size, bounds, bounds, None), order
         starts = torch.arange(0, self.size, PIECE, device=index.device)
         cuts = torch.cat([bounds, starts]).sort().values
         owner = torch.searchsorted(bounds[1:-1], cuts[:-1], right=True)
@@ -107,12 +109,12 @@ class Runs(Groups):
     Attributes:
         bounds: First element of every group, and the end ``[G + 1]``.
         cuts: First element of every piece, and the end ``[P + 1]``; pieces may be empty.
-        owner: Group of every piece ``[P]``.
+        owner: Group of every piece ``[P]``; ``None`` if every group is one piece.
     """
 
     bounds: Tensor
     cuts: Tensor
-    owner: Tensor
+    owner: Tensor | None
 
     @property
     def in_runs(self) -> tuple[Groups, Tensor | None]:
@@ -128,4 +130,6 @@ class Runs(Groups):
         if values.dim() > 1 or (values.requires_grad and torch.is_grad_enabled()):
             return super().sum(values)
         pieces = torch.segment_reduce(values, "sum", offsets=self.cuts, unsafe=True)
+        if self.owner is None:
+            return pieces
         return values.new_zeros(self.num).index_add_(0, self.owner, pieces)

@@ -12,20 +12,24 @@ from gsina.ops.dropout import dropout_mask
 from gsina.ops.groups import Groups
 
 
-def instance_norm(x: Tensor, groups: Groups, eps: float = 1e-5) -> Tensor:
-    """Give every channel of every group mean 0 and (biased) variance 1.
+def instance_norm(x: Tensor, groups: Groups, eps: float = 1e-5, correction: int = 0) -> Tensor:
+    """Give every channel of every group mean 0 and variance 1.
 
     Args:
-        x: Values ``[N, C]``.
+        x: Values ``[N]`` or ``[N, C]``.
         groups: Group of every row.
         eps: Added to the variance; a group of equal rows gives 0.
+        correction: 0 for the biased variance, 1 for the unbiased.
 
     Returns:
-        Normalised values ``[N, C]``. The gradient is the closed form; it can be taken once.
+        Normalised values of the shape of ``x``. The gradient is the closed form; it can be taken
+        once.
     """
     if x.dtype in (torch.bfloat16, torch.float16):  # sums of 8 or 11 bits stop growing
-        return instance_norm(x.float(), groups, eps).to(x.dtype)
-    normal: Tensor = _InstanceNorm.apply(x, groups, eps)  # type: ignore[no-untyped-call]
+        return instance_norm(x.float(), groups, eps, correction).to(x.dtype)
+    normal: Tensor = _InstanceNorm.apply(  # type: ignore[no-untyped-call]
+        x, groups, eps, correction
+    )
     return normal
 
 
@@ -51,19 +55,23 @@ def norm_relu_dropout(
     return result
 
 
-def _normalise(x: Tensor, groups: Groups, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The normalised values ``[N, C]``, one over each standard deviation ``[G, C]``, the counts."""
-    count = groups.counts(x).clamp_(min=1).view(-1, 1)
+def _normalise(
+    x: Tensor, groups: Groups, eps: float, correction: int = 0
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Normalised values, one over each standard deviation ``[G, ...]``, counts, their freedom."""
+    count = groups.counts(x).view(-1, *[1] * (x.dim() - 1))
+    free = (count - correction).clamp_(min=1) if correction else count.clamp_(min=1)
+    count = count.clamp_(min=1)
     centred = x - groups.spread(groups.sum(x) / count)
-    scale = (groups.sum(centred.square()) / count).add_(eps).rsqrt_()
-    return centred.mul_(groups.spread(scale)), scale, count
+    scale = (groups.sum(centred.square()) / free).add_(eps).rsqrt_()
+    return centred.mul_(groups.spread(scale)), scale, count, free
 
 
 def _denormalise(
-    grad: Tensor, normal: Tensor, scale: Tensor, count: Tensor, groups: Groups
+    grad: Tensor, normal: Tensor, scale: Tensor, count: Tensor, free: Tensor, groups: Groups
 ) -> Tensor:
     """With y the output and means over a group, ``dx = (dy - mean(dy) - y mean(y dy)) / std``."""
-    along = groups.spread(groups.sum(grad * normal) / count)
+    along = groups.spread(groups.sum(grad * normal) / free)
     result = grad - groups.spread(groups.sum(grad) / count)
     return result.addcmul_(normal, along, value=-1).mul_(groups.spread(scale))
 
@@ -72,17 +80,16 @@ class _InstanceNorm(torch.autograd.Function):
     """Instance norm with its gradient in closed form."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, groups: Groups, eps: float) -> Tensor:
-        normal, scale, count = _normalise(x, groups, eps)
-        ctx.save_for_backward(normal, scale, count)
+    def forward(ctx: Any, x: Tensor, groups: Groups, eps: float, correction: int) -> Tensor:
+        normal, *statistics = _normalise(x, groups, eps, correction)
+        ctx.save_for_backward(normal, *statistics)
         ctx.groups = groups
         return normal
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        normal, scale, count = ctx.saved_tensors
-        return _denormalise(grad, normal, scale, count, ctx.groups), None, None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        return _denormalise(grad, *ctx.saved_tensors, ctx.groups), None, None, None
 
 
 class _NormReluDropout(torch.autograd.Function):
@@ -90,15 +97,15 @@ class _NormReluDropout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, groups: Groups, mask: Tensor | None, eps: float) -> Tensor:
-        normal, scale, count = _normalise(x, groups, eps)
+        normal, *statistics = _normalise(x, groups, eps)
         positive = normal > 0
         gate = positive.to(x.dtype) if mask is None else mask.mul_(positive)
-        ctx.save_for_backward(normal, gate, scale, count)
+        ctx.save_for_backward(gate, normal, *statistics)
         ctx.groups = groups
         return normal * gate
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        normal, gate, scale, count = ctx.saved_tensors
-        return _denormalise(grad * gate, normal, scale, count, ctx.groups), None, None, None
+        gate, *rest = ctx.saved_tensors
+        return _denormalise(grad * gate, *rest, ctx.groups), None, None, None

@@ -157,15 +157,19 @@ class _ExactWeights(torch.autograd.Function):
         else:
             weights, complement = _solve(logits, ratio, groups)
         ctx.groups = groups
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(weights, complement)
         return weights, complement
 
     @staticmethod
     def backward(
-        ctx: Any, grad: Tensor, grad_complement: Tensor
-    ) -> tuple[Tensor, Tensor | None, None]:
+        ctx: Any, grad: Tensor | None, grad_complement: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None, None]:
         weights, complement = ctx.saved_tensors
-        grad = grad - grad_complement
+        if grad_complement is not None:
+            grad = -grad_complement if grad is None else grad - grad_complement
+        if grad is None:
+            return None, None, None
         groups: Groups = ctx.groups
         if not torch.compiler.is_compiling():
             runs, order = groups.in_runs
