@@ -89,7 +89,9 @@ class _InstanceNorm(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        return _denormalise(grad, *ctx.saved_tensors, ctx.groups), None, None, None
+        normal, scale, count, free = ctx.saved_tensors
+        dx = _denormalise(grad, normal, scale, count, free, ctx.groups)
+        return dx, None, None, None
 
 
 class _NormReluDropout(torch.autograd.Function):
@@ -107,5 +109,6 @@ class _NormReluDropout(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        gate, *rest = ctx.saved_tensors
-        return _denormalise(grad * gate, *rest, ctx.groups), None, None, None
+        gate, normal, scale, count, free = ctx.saved_tensors
+        dx = _denormalise(grad * gate, normal, scale, count, free, ctx.groups)
+        return dx, None, None, None
