@@ -86,3 +86,8 @@ def command(*arguments: str | Path) -> str:
     else:
         program = [sys.executable, "-m", "gsina"]
     return shlex.join([*program, *map(str, arguments)])
+
+
+def given_only(**values: Any) -> dict[str, Any]:
+    """The options that were given, without those that are ``None``."""
+    return {name: value for name, value in values.items() if value is not None}

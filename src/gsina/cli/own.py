@@ -245,9 +245,9 @@ def _targets_table(result: dict[str, Any]) -> Table:
 
 def _next(featuriser: dict[str, Any], out: Path) -> str:
     kind = featuriser.get("kind")
-    if kind == "nodes":
+    if kind == "nodes" and "columns" in featuriser:
         return command(
             "predict", out, "--nodes", "nodes.csv", "--edges", "edges.csv", "-o", "out.csv"
         )
-    file = "new.csv" if kind == "molecules" else "new.jsonl"
+    file = {"molecules": "new.csv", "nodes": "new.safetensors"}.get(str(kind), "new.jsonl")
     return command("predict", out, file, "-o", "out.csv")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,73 +16,37 @@ OWN = "Your own data"
 TABLES = (".csv", ".tsv", ".txt", ".smi")
 GRAPHS = (".jsonl", ".json")
 TENSORS = (".pt", ".pth", ".safetensors")
+TENSOR_OPTIONS = ("--task", "--time", "--environment")
 TU = "tu:"
 
-Smiles = Annotated[
-    str | None,
-    typer.Option(help="Column of SMILES; by default smiles.", rich_help_panel=OWN),
-]
-Targets = Annotated[
-    list[str] | None,
-    typer.Option(help="Column to predict; may be repeated.", rich_help_panel=OWN),
-]
-TaskKind = Annotated[
-    str | None,
-    typer.Option(
-        help="classification or regression; by default the values decide.", rich_help_panel=OWN
+
+def _option(type_: Any, help: str, *names: str) -> Any:
+    return Annotated[type_, typer.Option(*names, help=help, rich_help_panel=OWN)]
+
+
+Text, Texts, File = str | None, list[str] | None, Path | None
+#: The options of a :class:`Source`, by the names of its fields.
+OPTIONS: dict[str, Any] = {
+    "smiles": _option(Text, "Column of SMILES; by default smiles."),
+    "target": _option(Texts, "Column to predict; may be repeated."),
+    "task": _option(Text, "classification or regression; by default the values decide."),
+    "split": _option(
+        Text,
+        "What to hold out for the test: scaffold (default for molecules), random, size, time, "
+        "column or own.",
     ),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        help="What to hold out for the test: scaffold (default for molecules), random, size, "
-        "time, column or own.",
-        rich_help_panel=OWN,
-    ),
-]
-SplitColumn = Annotated[
-    str | None,
-    typer.Option(help="Column that says train, val or test.", rich_help_panel=OWN),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(help="Column of dates or numbers: test on the latest.", rich_help_panel=OWN),
-]
-Environment = Annotated[
-    str | None,
-    typer.Option(help="Column of groups: test on groups held out.", rich_help_panel=OWN),
-]
-Directed = Annotated[
-    bool, typer.Option("--directed", help="Edges go one way only.", rich_help_panel=OWN)
-]
-Nodes = Annotated[
-    Path | None, typer.Option(help="Table of nodes, to predict nodes.", rich_help_panel=OWN)
-]
-Edges = Annotated[
-    Path | None, typer.Option(help="Table of edges between them.", rich_help_panel=OWN)
-]
-Id = Annotated[
-    str | None, typer.Option(help="Column of node ids; by default id.", rich_help_panel=OWN)
-]
-Label = Annotated[
-    str | None,
-    typer.Option(help="Column of node labels; by default label.", rich_help_panel=OWN),
-]
-EdgeSource = Annotated[
-    str | None,
-    typer.Option(help="Where an edge starts; by default source.", rich_help_panel=OWN),
-]
-EdgeTarget = Annotated[
-    str | None,
-    typer.Option(help="Where it ends; by default target.", rich_help_panel=OWN),
-]
-Features = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column of node features; may be repeated, by default all others.",
-        rich_help_panel=OWN,
-    ),
-]
+    "split_column": _option(Text, "Column that says train, val or test."),
+    "time": _option(Text, "Column of dates or numbers: test on the latest."),
+    "environment": _option(Text, "Column of groups: test on groups held out."),
+    "directed": _option(bool, "Edges go one way only.", "--directed"),
+    "nodes": _option(File, "Table of nodes, to predict nodes."),
+    "edges": _option(File, "Table of edges between them."),
+    "id": _option(Text, "Column of node ids; by default id."),
+    "label": _option(Text, "Column of node labels; by default label."),
+    "edge_source": _option(Text, "Where an edge starts; by default source."),
+    "edge_target": _option(Text, "Where it ends; by default target."),
+    "feature": _option(Texts, "Column of node features; may be repeated, by default all others."),
+}
 
 
 @dataclass(frozen=True)
@@ -87,26 +54,50 @@ class Source:
     """Where a user's data are and how they are divided; one field an option."""
 
     smiles: str | None = None
-    targets: tuple[str, ...] = ()
+    target: Sequence[str] = ()
+    task: str | None = None
+    split: str | None = None
+    split_column: str | None = None
+    time: str | None = None
+    environment: str | None = None
+    directed: bool = False
     nodes: Path | None = None
     edges: Path | None = None
     id: str | None = None
     label: str | None = None
     edge_source: str | None = None
     edge_target: str | None = None
-    features: tuple[str, ...] = ()
-    directed: bool = False
-    task: str | None = None
-    split: str | None = None
-    split_column: str | None = None
-    time: str | None = None
-    environment: str | None = None
+    feature: Sequence[str] = ()
 
     def given(self) -> list[str]:
         """The options that were used, as on the command line."""
-        names = {"targets": "target", "features": "feature"}
         used = [name for name, value in vars(self).items() if value not in (None, (), False)]
-        return [f"--{names.get(name, name).replace('_', '-')}" for name in used]
+        return [f"--{name.replace('_', '-')}" for name in used]
+
+
+def takes_source(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of a :class:`Source` in place of its parameter ``source``."""
+    plain = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if field.default == () else field.default,
+            annotation=OPTIONS[field.name],
+        )
+        for field in fields(Source)
+    ]
+    kept = [value for name, value in plain.parameters.items() if name != "source"]
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        found = {name: given.pop(name) for name in OPTIONS}
+        said = {name: value for name, value in found.items() if value not in (None, [])}
+        command(**given, source=Source(**said))
+
+    with_options.__signature__ = plain.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in (*kept, *options)}
+    return with_options
 
 
 def kind_of(text: str) -> str | None:
@@ -140,7 +131,7 @@ def read_options(source: Source, kind: str, path: Path | None) -> dict[str, Any]
         return wanted | _node_options(source)
     if kind == "molecules":
         wanted |= {"smiles": source.smiles or "smiles", "targets": list(_targets(source, path))}
-    elif source.smiles or source.targets:
+    elif source.smiles or source.target:
         raise ValueError(
             f"--smiles and --target are for tables of molecules, not for {kind}; the label is part "
             "of the file."
@@ -148,15 +139,15 @@ def read_options(source: Source, kind: str, path: Path | None) -> dict[str, Any]
     if kind == "graphs" and source.directed:
         wanted["directed"] = True
     if kind == "node tensors":
-        return wanted
+        return wanted | _tensor_options(source)
     return wanted | _split(source, "scaffold" if kind == "molecules" else "random")
 
 
-def _targets(source: Source, path: Path | None) -> tuple[str, ...]:
+def _targets(source: Source, path: Path | None) -> Sequence[str]:
     from gsina.data.own.table import header
 
-    if source.targets:
-        return source.targets
+    if source.target:
+        return source.target
     assert path is not None
     columns = [name for name in header(path) if name != (source.smiles or "smiles")]
     raise ValueError(
@@ -189,6 +180,16 @@ def _split(source: Source, default: str) -> dict[str, Any]:
     return {"split": rule, "split_column": column}
 
 
+def _tensor_options(source: Source) -> dict[str, Any]:
+    if other := [name for name in source.given() if name not in TENSOR_OPTIONS]:
+        raise ValueError(
+            f"{', '.join(other)} cannot be used with a file of tensors: its masks say what is held "
+            "out, or the tensor that --time or --environment names."
+        )
+    named = {"environment": source.environment, "time": source.time}
+    return {name: value for name, value in named.items() if value is not None}
+
+
 def _node_options(source: Source) -> dict[str, Any]:
     if source.nodes is None or source.edges is None:
         raise ValueError("a graph of nodes needs both tables: give --nodes and --edges.")
@@ -210,7 +211,7 @@ def _node_options(source: Source) -> dict[str, Any]:
         "label": source.label,
         "source": source.edge_source,
         "target": source.edge_target,
-        "features": list(source.features) or None,
+        "features": list(source.feature) or None,
         "directed": source.directed or None,
     }
     return {name: value for name, value in (named | columns).items() if value is not None}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from gsina.cli import own_options, show
-from gsina.cli.options import Threads, command, pairs, use_threads
+from gsina.cli import show
+from gsina.cli.options import Threads, command, given_only, pairs, use_threads
 from gsina.cli.own import OwnPlan, run_plan, run_recipe
-from gsina.cli.own_options import Source, kind_of
+from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Epochs
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Plan(NamedTuple):
     out: Path
 
 
+@takes_source
 def train(
     dataset: Annotated[
         str | None,
@@ -88,21 +89,8 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
     threads: Threads = None,
-    smiles: own_options.Smiles = None,
-    target: own_options.Targets = None,
-    task: own_options.TaskKind = None,
-    split: own_options.Split = None,
-    split_column: own_options.SplitColumn = None,
-    time: own_options.Time = None,
-    environment: own_options.Environment = None,
-    directed: own_options.Directed = False,
-    nodes: own_options.Nodes = None,
-    edges: own_options.Edges = None,
-    id: own_options.Id = None,
-    label: own_options.Label = None,
-    edge_source: own_options.EdgeSource = None,
-    edge_target: own_options.EdgeTarget = None,
-    feature: own_options.Features = None,
+    *,
+    source: Source,
 ) -> None:
     """Train one model and evaluate it on every split: on your own file, or on a named dataset.
 
@@ -123,38 +111,21 @@ def train(
     gsina train --out runs/first --resume
     """
     use_threads(threads)
-    source = Source(
-        smiles=smiles,
-        targets=tuple(target or ()),
-        nodes=nodes,
-        edges=edges,
-        id=id,
-        label=label,
-        edge_source=edge_source,
-        edge_target=edge_target,
-        features=tuple(feature or ()),
-        directed=directed,
-        task=task,
-        split=split,
-        split_column=split_column,
-        time=time,
-        environment=environment,
-    )
-    data = pairs(data_options or [], "--data-option") | _named(bias=bias)
-    options = pairs(settings or [], "--set") | _named(ratio=_ratio(ratio))
-    changes = _named(
+    data = pairs(data_options or [], "--data-option") | given_only(bias=bias)
+    options = pairs(settings or [], "--set") | given_only(ratio=_ratio(ratio))
+    changes = given_only(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
         precision=precision,
         patience=patience,
     )
-    given = _named(method=method, backbone=backbone) | data | options | changes
+    given = given_only(method=method, backbone=backbone) | data | options | changes
     from gsina.experiments.own_folder import is_own_run
     from gsina.experiments.own_recipe import is_own_recipe
 
     own = None if dataset is None else kind_of(dataset)
-    if nodes is not None or edges is not None:
+    if source.nodes is not None or source.edges is not None:
         own = "nodes"
     again = own is None and dataset is None and recipe is None and resume and out is not None
     if own is not None or (again and out is not None and is_own_run(out)):
@@ -170,7 +141,7 @@ def train(
     if options.get("ratio") == "auto":
         raise ValueError("--ratio auto is for your own files; name a share such as 0.5.")
     if recipe is not None:
-        _alone("--recipe", given | _named(dataset=dataset))
+        _alone("--recipe", given | given_only(dataset=dataset))
         if is_own_recipe(recipe):
             run_recipe(recipe, seed, out, resume, force)
             return
@@ -189,10 +160,6 @@ def _ratio(text: str | None) -> float | str | None:
         return float(text)
     except ValueError:
         raise ValueError(f"--ratio must be a number such as 0.5, or auto; got {text!r}.") from None
-
-
-def _named(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _alone(what: str, others: Any) -> None:

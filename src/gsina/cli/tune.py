@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from gsina.cli import own_options, show
-from gsina.cli.options import Threads, command, pairs, use_threads
+from gsina.cli import show
+from gsina.cli.options import Threads, command, given_only, pairs, use_threads
 from gsina.cli.own import OwnPlan, make_recipe
-from gsina.cli.own_options import Source, kind_of
+from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Count
 from gsina.cli.trials import Trials, settings_text
 
@@ -26,6 +26,7 @@ SHOWN = 5
 SEARCH = "The search"
 
 
+@takes_source
 def tune(
     dataset: Annotated[
         str | None,
@@ -105,21 +106,8 @@ def tune(
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),
     ] = None,
     threads: Threads = None,
-    smiles: own_options.Smiles = None,
-    target: own_options.Targets = None,
-    task: own_options.TaskKind = None,
-    split: own_options.Split = None,
-    split_column: own_options.SplitColumn = None,
-    time: own_options.Time = None,
-    environment: own_options.Environment = None,
-    directed: own_options.Directed = False,
-    nodes: own_options.Nodes = None,
-    edges: own_options.Edges = None,
-    id: own_options.Id = None,
-    label: own_options.Label = None,
-    edge_source: own_options.EdgeSource = None,
-    edge_target: own_options.EdgeTarget = None,
-    feature: own_options.Features = None,
+    *,
+    source: Source,
 ) -> None:
     """Search for the ratio, learning rate, width and depth that are best on validation data.
 
@@ -136,29 +124,12 @@ def tune(
     gsina tune molecules.csv --target active --storage postgresql://host/db --ray auto
     """
     use_threads(threads)
-    source = Source(
-        smiles=smiles,
-        targets=tuple(target or ()),
-        nodes=nodes,
-        edges=edges,
-        id=id,
-        label=label,
-        edge_source=edge_source,
-        edge_target=edge_target,
-        features=tuple(feature or ()),
-        directed=directed,
-        task=task,
-        split=split,
-        split_column=split_column,
-        time=time,
-        environment=environment,
-    )
-    data = pairs(data_options or [], "--data-option") | _named(bias=bias)
-    options = pairs(settings or [], "--set") | _named(ratio=ratio)
-    changes = _named(
+    data = pairs(data_options or [], "--data-option") | given_only(bias=bias)
+    options = pairs(settings or [], "--set") | given_only(ratio=ratio)
+    changes = given_only(
         epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
     )
-    own = "nodes" if nodes or edges else None if dataset is None else kind_of(dataset)
+    own = "nodes" if source.nodes or source.edges else None if dataset is None else kind_of(dataset)
     if own is not None:
         if data:
             raise ValueError("--bias and --data-option are for named datasets.")
@@ -179,10 +150,6 @@ def tune(
     _introduce(search)
     place = default_storage(folder) if storage is None else storage
     _search(search, place, study or folder.resolve().name, trials, timeout, ray, folder)
-
-
-def _named(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _own(plan: OwnPlan) -> tuple[Recipe, Path]:

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.data.featurize import HYBRIDISATIONS, parse, rdkit_chem
-from gsina.data.molecules import CHUNK, Failure
+from gsina.data.molecules import CHUNK, Failure, collect
 from gsina.data.packed import PackedGraphs, offsets
 from gsina.data.parallel import parallel_map
 
@@ -111,32 +111,15 @@ def _expand(codes: NDArray[np.int8], widths: Sequence[int]) -> torch.Tensor:
 
 
 def _pack(piece: tuple[int, list[str]]) -> _Chunk:
-    """Code the molecules of one piece; the first of them is row ``piece[0]``."""
-    first, smiles = piece
-    atoms: list[tuple[int, ...]] = []
-    ends: list[tuple[int, int]] = []
-    bonds: list[tuple[int, ...]] = []
-    nodes, edges, kept, failures = [], [], [], []
-    for row, text in enumerate(smiles, start=first):
-        try:
-            new_atoms, new_ends, new_bonds = _codes(text)
-        except ValueError as error:
-            failures.append(Failure(row, text, str(error)))
-            continue
-        atoms += new_atoms
-        ends += new_ends
-        bonds += new_bonds
-        nodes.append(len(new_atoms))
-        edges.append(len(new_ends))
-        kept.append(row)
+    found = collect(piece, _codes)
     return _Chunk(
-        np.array(atoms, dtype=np.int8).reshape(-1, len(ATOM_WIDTHS)),
-        np.array(ends, dtype=np.int16).reshape(-1, 2),
-        np.array(bonds, dtype=np.int8).reshape(-1, len(BOND_WIDTHS)),
-        nodes,
-        edges,
-        kept,
-        failures,
+        np.array(found.atoms, dtype=np.int8).reshape(-1, len(ATOM_WIDTHS)),
+        np.array(found.ends, dtype=np.int16).reshape(-1, 2),
+        np.array(found.bonds, dtype=np.int8).reshape(-1, len(BOND_WIDTHS)),
+        found.nodes,
+        found.edges,
+        found.kept,
+        found.failures,
     )
 
 

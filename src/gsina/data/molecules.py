@@ -88,33 +88,67 @@ def pack_smiles(
     return _join(parallel_map(_pack, pieces, jobs=jobs, progress=molecules_done))
 
 
-def _pack(piece: tuple[int, list[str]]) -> _Chunk:
-    """Featurise the strings of one piece; the first of them is row ``piece[0]``."""
+class Rows(NamedTuple):
+    """Atoms, edges and bonds of some molecules, one after the other.
+
+    Attributes:
+        atoms: Features of every atom.
+        ends: Start and end of every edge; a bond is two edges.
+        bonds: Features of every edge.
+        nodes: Number of atoms of every molecule.
+        edges: Number of edges of every molecule.
+        kept: The row of every molecule.
+        failures: The rows that are no molecules.
+    """
+
+    atoms: list[tuple[int, ...]]
+    ends: list[tuple[int, int]]
+    bonds: list[tuple[int, ...]]
+    nodes: list[int]
+    edges: list[int]
+    kept: list[int]
+    failures: list[Failure]
+
+
+def collect(
+    piece: tuple[int, list[str]],
+    featurise: Callable[
+        [str], tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]
+    ],
+) -> Rows:
+    """Featurise the strings of one piece; the first of them is row ``piece[0]``.
+
+    Args:
+        piece: Row of the first string, and the strings.
+        featurise: Atoms, ends and bonds of one molecule; a ``ValueError`` is a failure.
+    """
     first, smiles = piece
-    atoms: list[tuple[int, ...]] = []
-    ends: list[tuple[int, int]] = []
-    bonds: list[tuple[int, ...]] = []
-    nodes, edges, kept, failures = [], [], [], []
+    rows = Rows([], [], [], [], [], [], [])
     for row, text in enumerate(smiles, start=first):
         try:
-            new_atoms, new_ends, new_bonds = rows(parse(text))
+            atoms, ends, bonds = featurise(text)
         except ValueError as error:
-            failures.append(Failure(row, text, str(error)))
+            rows.failures.append(Failure(row, text, str(error)))
             continue
-        atoms += new_atoms
-        ends += new_ends
-        bonds += new_bonds
-        nodes.append(len(new_atoms))
-        edges.append(len(new_ends))
-        kept.append(row)
+        rows.atoms.extend(atoms)
+        rows.ends.extend(ends)
+        rows.bonds.extend(bonds)
+        rows.nodes.append(len(atoms))
+        rows.edges.append(len(ends))
+        rows.kept.append(row)
+    return rows
+
+
+def _pack(piece: tuple[int, list[str]]) -> _Chunk:
+    found = collect(piece, lambda text: rows(parse(text)))
     return _Chunk(
-        x=np.array(atoms, dtype=np.uint8).reshape(-1, len(ATOM_FEATURE_SIZES)),
-        ends=np.array(ends, dtype=np.int32).reshape(-1, 2),
-        edge_attr=np.array(bonds, dtype=np.uint8).reshape(-1, len(BOND_FEATURE_SIZES)),
-        nodes=np.array(nodes, dtype=np.int64),
-        edges=np.array(edges, dtype=np.int64),
-        kept=np.array(kept, dtype=np.int64),
-        failures=failures,
+        x=np.array(found.atoms, dtype=np.uint8).reshape(-1, len(ATOM_FEATURE_SIZES)),
+        ends=np.array(found.ends, dtype=np.int32).reshape(-1, 2),
+        edge_attr=np.array(found.bonds, dtype=np.uint8).reshape(-1, len(BOND_FEATURE_SIZES)),
+        nodes=np.array(found.nodes, dtype=np.int64),
+        edges=np.array(found.edges, dtype=np.int64),
+        kept=np.array(found.kept, dtype=np.int64),
+        failures=found.failures,
     )
 
 

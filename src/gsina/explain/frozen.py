@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import torch
@@ -107,3 +108,35 @@ def training_graphs(train: PackedGraphs | None, who: str) -> PackedGraphs:
             f"{who} learns from training graphs, and got {got}; pass train=<the training split>."
         )
     return train
+
+
+def learn_then_score(
+    learn: Iterator[None],
+    num_steps: int,
+    score: Callable[[Batch], Tensor],
+    graphs: PackedGraphs,
+    batch_size: int,
+    device: torch.device,
+    progress: Progress | None,
+) -> Tensor:
+    """Take all steps of an explainer's training, then score the edges ``[E]`` of ``graphs``.
+
+    Args:
+        learn: Takes a step whenever it is asked for the next item.
+        num_steps: Number of its steps.
+        score: Scores the edges of a batch.
+        graphs: The graphs to explain.
+        batch_size: Graphs of a batch.
+        device: Where a batch is scored.
+        progress: Called with the steps done and in all; a batch to explain is a step.
+    """
+    total = num_steps + ceil(len(graphs) / batch_size)
+    for done, _ in enumerate(learn, start=1):
+        if progress:
+            progress(done, total)
+    parts = []
+    for done, batch in enumerate(graphs.batches(batch_size), start=num_steps + 1):
+        parts.append(score(batch.to(device)).cpu())
+        if progress:
+            progress(done, total)
+    return torch.cat(parts)

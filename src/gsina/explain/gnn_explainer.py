@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch_geometric import explain
 
 from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
-from gsina.explain.frozen import FrozenModel, Progress
+from gsina.explain.frozen import FrozenModel, Progress, learn_then_score
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,15 @@ class GNNExplainer:
     ) -> Tensor:
         """Scores ``[E]`` of the edges of ``graphs``; needs no training graphs."""
         device = next(model.parameters()).device
-        parts, done = [], 0
-        for batch in graphs.batches(self.batch_size):
-            parts.append(self._explain_batch(model, batch.to(device)).cpu())
-            done += batch.num_graphs
-            if progress:
-                progress(done, len(graphs))
-        return torch.cat(parts)
+        return learn_then_score(
+            iter(()),
+            0,
+            partial(self._explain_batch, model),
+            graphs,
+            self.batch_size,
+            device,
+            progress,
+        )
 
     def _explain_batch(self, model: FrozenModel, batch: Batch) -> Tensor:
         if batch.num_edges == 0:

@@ -15,7 +15,7 @@ from torch_geometric.nn import MessagePassing
 
 from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
-from gsina.explain.frozen import FrozenModel, Progress, training_graphs
+from gsina.explain.frozen import FrozenModel, Progress, learn_then_score, training_graphs
 
 #: Bounds of the multiplier, as published.
 LEAST, MOST = -2.0, 30.0
@@ -72,24 +72,18 @@ class GraphMask:
             init_lambda=self.multiplier,
             lambda_optimizer_lr=self.multiplier_rate,
         )
+
+        def learn() -> Iterator[None]:
+            shuffle = torch.Generator().manual_seed(torch.initial_seed())
+            for step in gates.top_down():
+                for _ in range(self.epochs):
+                    for batch in train.batches(self.batch_size, shuffle):
+                        yield step(batch.to(device))
+
         steps = gates.num_layers * self.epochs * ceil(len(train) / self.batch_size)
-        total = steps + ceil(len(graphs) / self.batch_size)
-        done = 0
-        shuffle = torch.Generator().manual_seed(torch.initial_seed())
-        for step in gates.top_down():
-            for _ in range(self.epochs):
-                for batch in train.batches(self.batch_size, shuffle):
-                    step(batch.to(device))
-                    done += 1
-                    if progress:
-                        progress(done, total)
-        parts = []
-        for batch in graphs.batches(self.batch_size):
-            parts.append(gates.score(batch.to(device)).cpu())
-            done += 1
-            if progress:
-                progress(done, total)
-        return torch.cat(parts)
+        return learn_then_score(
+            learn(), steps, gates.score, graphs, self.batch_size, device, progress
+        )
 
 
 class AmortisedGraphMask(explain.GraphMaskExplainer):  # type: ignore[misc]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -13,7 +15,7 @@ from torch_geometric import explain
 
 from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
-from gsina.explain.frozen import FrozenModel, Progress, training_graphs
+from gsina.explain.frozen import FrozenModel, Progress, learn_then_score, training_graphs
 
 
 @dataclass(frozen=True)
@@ -64,23 +66,23 @@ class PGExplainer:
                 "temp": self.temperature,
             },
         ).to(device)
+
+        def learn() -> Iterator[None]:
+            shuffle = torch.Generator().manual_seed(torch.initial_seed())
+            for epoch in range(self.epochs):
+                for batch in train.batches(self.batch_size, shuffle):
+                    yield algorithm.learn(epoch, model, batch.to(device))
+
         steps = self.epochs * ceil(len(train) / self.batch_size)
-        total = steps + ceil(len(graphs) / self.batch_size)
-        done = 0
-        shuffle = torch.Generator().manual_seed(torch.initial_seed())
-        for epoch in range(self.epochs):
-            for batch in train.batches(self.batch_size, shuffle):
-                algorithm.learn(epoch, model, batch.to(device))
-                done += 1
-                if progress:
-                    progress(done, total)
-        parts = []
-        for batch in graphs.batches(self.batch_size):
-            parts.append(algorithm.score(model, batch.to(device)).cpu())
-            done += 1
-            if progress:
-                progress(done, total)
-        return torch.cat(parts)
+        return learn_then_score(
+            learn(),
+            steps,
+            partial(algorithm.score, model),
+            graphs,
+            self.batch_size,
+            device,
+            progress,
+        )
 
 
 class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]

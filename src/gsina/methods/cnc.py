@@ -13,8 +13,7 @@ from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods import contrast
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.environments import attach_environment
-from gsina.methods.reference import ReferenceConfig, reference_logits, train_reference
+from gsina.methods.reference import ReferenceConfig, WithReference
 from gsina.methods.registry import register
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor
@@ -53,7 +52,7 @@ class CNCConfig(ReferenceConfig):
     kinds=contrast.KINDS,
     about=contrast.ABOUT,
 )
-class CNC(Method):
+class CNC(WithReference, Method):
     """Pull together graphs of one class that a reference tells apart, push apart those it mixes up.
 
     1. A second network of the same make, the reference, is trained by ERM before the first epoch;
@@ -69,6 +68,7 @@ class CNC(Method):
     validation graphs, for all seeds. Here it is this run's own, trained for a fixed time.
     """
 
+    config: CNCConfig
     seed: Tensor
 
     def __init__(
@@ -86,25 +86,13 @@ class CNC(Method):
         """A fresh model and a fresh reference."""
         return cls(spec.predictor(task), spec.predictor(task), task, config)
 
-    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
-        """Train the reference at epoch 0; attach what it says of the graphs."""
-        if epoch == 0:
-            train_reference(
-                self.reference,
-                train,
-                self.task,
-                self.config,
-                seed=int(self.seed),
-                batch_size=batch_size,
-            )
-        if epoch == 0 or self._environment is None:
-            logits = reference_logits(self.reference, train, batch_size)
-            assert train.y is not None  # the reference has learned from them
-            predicted = predictions(logits, self.task)
-            wrong = (predicted != train.y).view(len(train), -1).any(1)
-            number = contrast.class_numbers(predicted, self.task)
-            self._environment = number if self.config.pairs == "paper" else wrong.long()
-        return attach_environment(train, self._environment)
+    def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
+        """What the reference says of every graph; for the release's pairs, whether it is wrong."""
+        assert train.y is not None  # the reference has learned from them
+        predicted = predictions(logits, self.task)
+        if self.config.pairs == "paper":
+            return contrast.class_numbers(predicted, self.task)
+        return (predicted != train.y).view(len(train), -1).any(1).long()
 
     def forward(self, batch: Batch) -> Output:
         """Predict from the whole graph."""

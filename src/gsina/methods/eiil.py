@@ -13,12 +13,11 @@ from gsina.data.task import Task
 from gsina.methods.environments import (
     ABOUT,
     AcrossEnvironments,
-    attach_environment,
     check_penalty,
     loss_slopes,
 )
 from gsina.methods.irm import FORMS, irm_penalty
-from gsina.methods.reference import ReferenceConfig, reference_logits, train_reference
+from gsina.methods.reference import ReferenceConfig, WithReference
 from gsina.methods.registry import register
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor
@@ -49,7 +48,7 @@ class EIILConfig(ReferenceConfig):
     levels=("graph",),
     about=ABOUT,
 )
-class EIIL(AcrossEnvironments):
+class EIIL(WithReference, AcrossEnvironments):
     """Train a reference, split the graphs so that it is as bad at invariance as can be, run IRM.
 
     1. A second network of the same make, the reference, is trained by ERM before the first epoch.
@@ -65,6 +64,8 @@ class EIIL(AcrossEnvironments):
     and on raw logits in place of log-probabilities.
     """
 
+    config: EIILConfig
+
     def __init__(
         self, predictor: Predictor, reference: Predictor, task: Task, config: EIILConfig
     ) -> None:
@@ -77,22 +78,10 @@ class EIIL(AcrossEnvironments):
         """A fresh model and a fresh reference."""
         return cls(spec.predictor(task), spec.predictor(task), task, config)
 
-    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
-        """Train the reference at epoch 0; attach the environments that follow from it."""
-        if epoch == 0:
-            train_reference(
-                self.reference,
-                train,
-                self.task,
-                self.config,
-                seed=int(self.seed),
-                batch_size=batch_size,
-            )
-        if epoch == 0 or self._environment is None:
-            logits = reference_logits(self.reference, train, batch_size)
-            assert train.y is not None  # the reference has learned from them
-            self._environment = worst_environments(logits, train.y, self.task)
-        return attach_environment(train, self._environment)
+    def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
+        """The environments that the reference violates most."""
+        assert train.y is not None  # the reference has learned from them
+        return worst_environments(logits, train.y, self.task)
 
     def penalise(self, logits: Tensor, batch: Batch) -> Tensor:
         """IRM's penalty."""

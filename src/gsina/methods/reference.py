@@ -10,6 +10,7 @@ from torch import Tensor
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods.base import task_loss
+from gsina.methods.environments import attach_environment
 from gsina.nn.predictor import Predictor
 
 
@@ -83,3 +84,33 @@ def reference_logits(reference: Predictor, train: PackedGraphs, batch_size: int)
     logits = [reference(batch.to(device)) for batch in train.batches(batch_size)]
     reference.train(training)
     return torch.cat(logits).cpu()
+
+
+class WithReference:
+    """The first stage of a :class:`~gsina.methods.base.Method` that learns from a reference."""
+
+    task: Task
+    config: ReferenceConfig
+    reference: Predictor
+    seed: Tensor
+    _environment: Tensor | None
+
+    def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
+        """The environment of every training graph ``[G]``, from the reference's logits."""
+        raise NotImplementedError
+
+    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
+        """Train the reference at epoch 0; attach the environments that follow from it."""
+        if epoch == 0:
+            train_reference(
+                self.reference,
+                train,
+                self.task,
+                self.config,
+                seed=int(self.seed),
+                batch_size=batch_size,
+            )
+        if epoch == 0 or self._environment is None:
+            logits = reference_logits(self.reference, train, batch_size)
+            self._environment = self.infer(logits, train)
+        return attach_environment(train, self._environment)
