@@ -286,6 +286,35 @@ def test_nodes_without_masks_hold_some_out():
     assert 0 <= model.score(data) <= 1
 
 
+@pytest.mark.parametrize("gone", [["train_mask"], ["train_mask", "val_mask"]])
+def test_nodes_of_the_test_are_never_trained_or_validated_on(gone, monkeypatch):
+    data = nodes()
+    for name in gone:
+        del data[name]
+    seen = {}
+    plain = NodeClassifier._train
+    monkeypatch.setattr(
+        NodeClassifier,
+        "_train",
+        lambda self, dataset, **k: (seen.update(dataset.splits), plain(self, dataset, **k)),
+    )
+    NodeClassifier(**FEW).fit(data)
+    masks = [seen["train"].mask, seen["val"].mask, data.test_mask]
+    assert int(sum(mask.int() for mask in masks).max()) == 1
+    assert bool((masks[0] | masks[1] | masks[2]).all())
+
+
+def test_masks_of_nodes_that_share_a_node_or_are_not_everywhere():
+    data = nodes()
+    data.test_mask[44] = True
+    with pytest.raises(ValueError, match="node 44 is in val_mask and in test_mask"):
+        NodeClassifier(**FEW).fit(data)
+    one, other = nodes(), nodes()
+    del other.train_mask
+    with pytest.raises(ValueError, match="1 of 2 graphs have a train_mask; expected one in all"):
+        NodeClassifier(**FEW).fit([one, other])
+
+
 def test_verbose_logs_epochs(caplog):
     graphs, labels = shapes(8)
     with caplog.at_level(logging.INFO, logger="gsina"):

@@ -345,6 +345,7 @@ def test_nodes_with_several_targets(gsina, tmp_path):
     for split, scores in result["metrics"].items():
         each = [result["targets"][name][split] for name in ("y 1", "y 2")]
         assert sum(each) / 2 == pytest.approx(scores["roc_auc"])
+    assert "new.safetensors" in done.output  # what to do next: not two tables
 
 
 @pytest.mark.parametrize(

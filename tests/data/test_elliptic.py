@@ -127,3 +127,23 @@ def test_a_changed_file_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(elliptic, "COUNTS", (147, 100, 49, 50))
     last = [data.splits["test-9"].batch([3]).mask for data in (before, load())]
     assert [int(mask.sum()) for mask in last if mask is not None] == [2, 3]
+
+
+#: Transactions of single steps, counted from 0.
+TEST_SIZES = (
+    "3385 1976 3506 4291 3537 5894 4165 4592 2314 2523 1089 1653 4275 2483 2816 4525 3151 "
+    "2486 5507 6393 3306 2891 2760 4481 5342 7140 5063 4975 5598 3519 5121 2954 2454"
+)
+SIZES = {6: 6048, 11: 2047} | dict(enumerate(map(int, TEST_SIZES.split()), start=16))
+
+
+@pytest.mark.data
+def test_real_files() -> None:
+    if not DATASETS["elliptic"].at_hand():
+        pytest.skip("elliptic is not in the data folder")
+    dataset = load()
+    found = {}
+    for split, steps in STEPS.items():
+        found |= dict(zip(steps, dataset.splits[split].node_ptr.diff().tolist(), strict=True))
+    assert list(found) == list(range(6, 49))
+    assert {step: found[step] for step in SIZES} == SIZES

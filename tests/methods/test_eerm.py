@@ -141,8 +141,17 @@ def test_learns_and_predicts_from_the_graph_as_it_is() -> None:
 
 def test_refusals_say_what_to_do() -> None:
     batch = tiny_nodes.dataset().train.batch([0])
-    with pytest.raises(ValueError, match=r"take 0\.0 GiB .* more than max_gib = 1e-06; set cand"):
-        Editors(batch, EERMConfig(max_gib=1e-6))
+    many = Batch(
+        x=torch.zeros(30_000, 1),
+        edge_index=torch.empty(2, 0, dtype=torch.long),
+        node_graph=torch.zeros(30_000, dtype=torch.long),
+        edge_graph=torch.empty(0, dtype=torch.long),
+        num_graphs=1,
+    )
+    said = r"3 editors of 30,000 nodes .* take 10\.1 GiB .* more than max_gib = 2; set candidates"
+    with pytest.raises(ValueError, match=said):
+        Editors(many, EERMConfig())
+    assert Editors(many, EERMConfig(candidates=5)).logits.shape == (3, 30_000, 5)
     with pytest.raises(ValueError, match="cannot make up their features"):
         Editors(replace(batch, edge_attr=torch.ones(batch.num_edges, 1)), EERMConfig())
     with pytest.raises(ValueError, match="2 views or more, got views = 1"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,8 @@ from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode, missing
 from gsina.estimators.networks import OwnBackbone
+
+PARTS = ("train", "val", "test")
 
 
 class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
@@ -74,8 +77,9 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
 
         Args:
             graphs: A PyG ``Data`` (or a list of them) with ``train_mask`` and ``val_mask``, or a
-                ``Dataset`` at node level. Without a ``train_mask`` all labelled nodes count,
-                without a ``val_mask`` a tenth of them is held out.
+                ``Dataset`` at node level. Without a ``train_mask`` all labelled nodes count that
+                are neither in ``val_mask`` nor in ``test_mask``, without a ``val_mask`` a tenth of
+                them is held out.
             y: One label a node, of any hashable type; by default ``data.y``.
             val: Another ``Data`` to validate on, in place of ``val_mask``.
         """
@@ -87,10 +91,13 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
             return self
         packed = _packed(graphs)
         values = _labels(packed, y)
-        train = _mask(graphs, packed, "train_mask")
-        known = torch.from_numpy(~missing(values))
-        train = known if train is None else train & known
-        held = _mask(graphs, packed, "val_mask")
+        train, held, test = (_mask(graphs, packed, f"{part}_mask") for part in PARTS)
+        _check_apart(train, held, test)
+        if train is None:
+            train = torch.ones(packed.x.size(0), dtype=torch.bool)
+            for apart in (held, test):
+                train = train if apart is None else train & ~apart
+        train = train & torch.from_numpy(~missing(values))
         if held is None and val is None:
             train, held = self._hold_out(values, train)
         if not bool(train.any()):
@@ -158,8 +165,12 @@ def _labels(graphs: PackedGraphs, y: Any) -> NDArray[Any]:
 def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
     """A mask over all nodes ``[N]``, if the PyG objects have it."""
     objects = graphs if isinstance(graphs, list | tuple) else [graphs]
-    found = [getattr(data, name, None) for data in objects]
-    if any(mask is None for mask in found):
+    found = [mask for data in objects if (mask := getattr(data, name, None)) is not None]
+    if 0 < len(found) < len(objects):
+        raise ValueError(
+            f"{len(found)} of {len(objects)} graphs have a {name}; expected one in all or in none."
+        )
+    if not found:
         if name == "train_mask" and isinstance(graphs, PackedGraphs):
             return graphs.mask
         return None
@@ -170,6 +181,18 @@ def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
             f"{mask.dtype} of shape {list(mask.shape)}; of several columns choose one."
         )
     return mask
+
+
+def _check_apart(*masks: Tensor | None) -> None:
+    """Refuse masks of train, val and test that share a node: its score would flatter the model."""
+    given = [(f"{part}_mask", mask) for part, mask in zip(PARTS, masks, strict=True)]
+    there = [(name, mask) for name, mask in given if mask is not None]
+    for (one, first), (other, second) in combinations(there, 2):
+        if bool((both := first & second).any()):
+            raise ValueError(
+                f"node {int(both.nonzero()[0])} is in {one} and in {other}; expected every node in "
+                "one of them at most."
+            )
 
 
 def _only(values: NDArray[Any], mask: Tensor) -> NDArray[Any]:

@@ -162,7 +162,7 @@ class Editors:
         if gib > config.max_gib:
             raise ValueError(
                 f"{config.views} editors of {batch.num_nodes:,} nodes with {width:,} candidates "
-                f"each take {gib:.1f} GiB (and training them four times that), more than max_gib = "
+                f"each take {gib:.1f} GiB (and a step about seven times that), more than max_gib = "
                 f"{config.max_gib:g}; set candidates to a smaller number, such as 64."
             )
         self.edits = min(config.edits, width)

@@ -76,12 +76,36 @@ def test_without_masks_features_or_some_labels(tmp_path: Path) -> None:
         ({"x": torch.full((12, 2), torch.nan)}, "x of node 0 is not finite"),
         ({"train_mask": torch.ones(12, 10).bool()}, "choose one column if it has several"),
         ({"test_mask": None}, "has masks but no test_mask"),
+        ({"test_mask": torch.arange(12) >= 5}, "node 5 is in train_mask and in test_mask"),
+        ({"val_mask": torch.arange(12) >= 6}, "node 9 is in val_mask and in test_mask"),
+        ({"edge_index": torch.zeros(2, 0)}, "a.safetensors has no edges"),
     ],
 )
 def test_bad_files(tmp_path: Path, changes: dict[str, Tensor | None], message: str) -> None:
     save_file(parts(**changes), tmp_path / "a.safetensors")
     with pytest.raises(ValueError, match=message):
         read_data_file(tmp_path / "a.safetensors")
+
+
+def test_by_environment_or_time(tmp_path: Path) -> None:
+    """A tensor of the file says what is held out, also where there are masks."""
+    y, node = torch.tensor([0, 1] * 6), torch.arange(12)
+    region, year = (11 - node) // 4 + 9, torch.tensor([2020.5 - k for k in range(12)])
+    save_file(parts(y=y, region=region, year=year), tmp_path / "a.safetensors")
+    own = read_data_file(tmp_path / "a.safetensors", environment="region")
+    assert own.names["test"] == ("0", "1", "2", "3")  # region 11; as text 9 would be the last
+    assert own.names["val"] == ("4", "5", "6", "7")
+    assert own.source["split"]["rule"] == "environment"
+    own = read_data_file(tmp_path / "a.safetensors", time="year")
+    assert own.names["test"] == ("0", "1")
+    assert own.source["split"]["column"] == "year"
+    for options, message in (
+        ({"time": "years"}, r"unknown tensor of a\.safetensors 'years'; did you mean 'year'"),
+        ({"time": "x"}, r"x is torch\.float32 \[12, 3\]; expected a number for each of 12 nodes"),
+        ({"time": "year", "environment": "region"}, "one of environment and time"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_data_file(tmp_path / "a.safetensors", **options)
 
 
 class Evil:

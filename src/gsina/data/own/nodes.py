@@ -243,7 +243,11 @@ def _numbers(
                     "fill it in, or name the columns of numbers to use (--feature, in Python "
                     "features=)."
                 )
-    raise ValueError(f"{path.name} has features too large for 32 bits; scale them down.")
+    row, place = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
+    raise ValueError(
+        f"row {rows[row]} of {path.name}: the feature {features[place]!r} is {texts[row][place]}, "
+        "which is too large for 32 bits; scale it down."
+    )
 
 
 def _edges(
@@ -254,8 +258,10 @@ def _edges(
     check_columns(columns, [source, target], path)
     ends_of = itemgetter(columns.index(source), columns.index(target))
     blocks: list[NDArray[np.int64]] = []
+    numbers: list[int] = []
     for block in in_pieces(rows, BLOCK):
         _check_width(block, path)
+        numbers += [row for row, _, _ in block]
         texts = [ends_of(row) for _, row, _ in block]
         ends = np.array([[place.get(end.strip(), -1) for end in pair] for pair in texts])
         if (ends < 0).any():
@@ -270,12 +276,23 @@ def _edges(
         raise ValueError(f"{path.name} has no edges; expected one row for every edge.")
     ends = np.concatenate(blocks)
     _, first_of = np.unique(ends[:, 0] * len(place) + ends[:, 1], return_index=True)
+    new = np.zeros(len(ends), dtype=bool)
+    new[first_of] = True
     told: list[str] = []
-    if repeats := len(ends) - len(first_of):
-        told.append(f"{repeats} rows of {path.name} repeat an edge, which counts once.")
-    ends = ends[np.sort(first_of)]
-    if loops := int((ends[:, 0] == ends[:, 1]).sum()):
-        told.append(f"{loops} edges of {path.name} lead from a node to itself and are kept.")
+    if repeats := int((~new).sum()):
+        row = numbers[int(new.argmin())]
+        told.append(
+            f"{repeats} rows of {path.name} repeat an edge, which counts once; the first is row "
+            f"{row}."
+        )
+    loops = new & (ends[:, 0] == ends[:, 1])
+    if loops.any():
+        row = numbers[int(loops.argmax())]
+        told.append(
+            f"{int(loops.sum())} edges of {path.name} lead from a node to itself and are kept; the "
+            f"first is row {row}."
+        )
+    ends = ends[new]
     if others := [name for name in columns if name not in (source, target)]:
         told.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
     return torch.from_numpy(ends.T.copy()), tuple(told)

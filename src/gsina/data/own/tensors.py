@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -11,27 +12,39 @@ from torch import Tensor
 
 from gsina.data.files import load_tensors
 from gsina.data.own.labels import Labels, Wish, read_labels
-from gsina.data.own.masks import NODE_SHARES, masked
+from gsina.data.own.masks import NODE_SHARES, by_environment, masked
 from gsina.data.own.result import OwnData, file_name
-from gsina.data.own.rules import Parts, at_random
+from gsina.data.own.rules import Parts, at_random, by_order, times
 from gsina.data.own.splits import finish
 from gsina.data.own.table import fingerprint
 from gsina.data.packed import PackedGraphs
+from gsina.names import check_name
 
 HOW = "save it with torch.save(data.to_dict(), path) or safetensors.torch.save_file"
 MASKS = ("train", "val", "test", "id_test")
 
 
-def read_data_file(path: Path | str, *, kind: Wish = "auto", seed: int = 0) -> OwnData:
+def read_data_file(
+    path: Path | str,
+    *,
+    environment: str | None = None,
+    time: str | None = None,
+    kind: Wish = "auto",
+    seed: int = 0,
+) -> OwnData:
     """Read one graph whose nodes have labels.
 
     Tensors by name: ``edge_index`` ``[2, E]`` and ``y`` ``[N]`` or ``[N, T]`` (a whole number below
     0, or NaN, is a missing label); ``x`` ``[N, F]``, ``edge_attr`` ``[E, D]``, and ``train_mask``,
     ``val_mask``, ``test_mask`` and ``id_test_mask`` ``[N]`` where they exist. Without masks, nodes
-    are split at random. The edges are kept as they are. Nothing in the file is executed.
+    are split at random. ``environment`` or ``time`` splits by another tensor ``[N]`` instead, as
+    :func:`~gsina.data.own.read_nodes` does. The edges are kept as they are. Nothing in the file is
+    executed.
 
     Args:
         path: A ``.safetensors`` file, or one that ``torch.save`` made of a dict of tensors.
+        environment: Name of a tensor of environments ``[N]``.
+        time: Name of a tensor of times ``[N]``.
         kind: ``classification`` or ``regression``; ``auto`` decides by the values.
         seed: Seed of the draws.
     """
@@ -54,8 +67,8 @@ def read_data_file(path: Path | str, *, kind: Wish = "auto", seed: int = 0) -> O
     names = [str(node) for node in range(count)]
     rows = range(1, count + 1)
     labels = read_labels(_cells(y), rows, kind=kind, level="node")
-    parts, rule = _parts(tensors, labels, seed, path)
-    split = finish(parts, labels, rule=rule, seed=seed, shares=NODE_SHARES)
+    parts, rule, column = _parts(tensors, labels, environment, time, seed, path)
+    split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
     return masked(
         file_name(path),
         graphs,
@@ -100,6 +113,8 @@ def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
 def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise ValueError(f"{path.name}: edge_index is {list(edge_index.shape)}; expected [2, E].")
+    if edge_index.size(1) == 0:
+        raise ValueError(f"{path.name} has no edges; expected one column of edge_index for each.")
     outside = ((edge_index < 0) | (edge_index >= count)).any(dim=0)
     if bool(outside.any()):
         edge = int(outside.nonzero()[0])
@@ -121,20 +136,63 @@ def _cells(y: Tensor) -> dict[str, list[str]]:
     }
 
 
-def _parts(tensors: dict[str, Tensor], labels: Labels, seed: int, path: Path) -> tuple[Parts, str]:
-    found: Parts = {}
+def _parts(
+    tensors: dict[str, Tensor],
+    labels: Labels,
+    environment: str | None,
+    time: str | None,
+    seed: int,
+    path: Path,
+) -> tuple[Parts, str, str | None]:
+    """Nodes of every split, the rule that divides them, and the tensor that it reads."""
+    rows = range(1, len(labels.y) + 1)
+    if environment is not None and time is not None:
+        raise ValueError(
+            f"got {environment!r} and {time!r} to split by; expected one of environment and time."
+        )
+    if environment is not None:
+        cells = _values(tensors, environment, len(rows), path)
+        return by_environment(cells, rows, environment), "environment", environment
+    if time is not None:
+        keys = times(_values(tensors, time, len(rows), path), rows, time)
+        return by_order(keys, NODE_SHARES), "time", time
+    found = _masks(tensors, len(rows), path)
+    if not found:
+        return at_random(labels, seed, NODE_SHARES), "random", None
+    if missing := [part for part in ("train", "test") if part not in found]:
+        raise ValueError(f"{path.name} has masks but no {missing[0]}_mask; {HOW}.")
+    return {"val": np.zeros(0, dtype=np.int64)} | found, "own", None
+
+
+def _values(tensors: dict[str, Tensor], name: str, count: int, path: Path) -> list[str]:
+    """A tensor to split by as the text of cells, one a node."""
+    check_name(name, tensors, f"tensor of {path.name}")
+    values = tensors[name]
+    if values.shape != (count,) or not bool(values.isfinite().all()):
+        raise ValueError(
+            f"{path.name}: {name} is {values.dtype} {list(values.shape)}; expected a number for "
+            f"each of {count} nodes, none of them missing."
+        )
+    return [str(value) for value in values.tolist()]
+
+
+def _masks(tensors: dict[str, Tensor], count: int, path: Path) -> Parts:
+    """Nodes in the masks that the file has; a node may be in one of them only."""
+    masks = {}
     for part in MASKS:
         mask = tensors.get(f"{part}_mask")
         if mask is None:
             continue
-        if mask.shape != (len(labels.y),) or mask.dtype != torch.bool:
+        if mask.shape != (count,) or mask.dtype != torch.bool:
             raise ValueError(
                 f"{path.name}: {part}_mask is {mask.dtype} {list(mask.shape)}; expected bool "
-                f"[{len(labels.y)}]: choose one column if it has several."
+                f"[{count}]: choose one column if it has several."
             )
-        found[part] = mask.nonzero().flatten().numpy()
-    if not found:
-        return at_random(labels, seed, NODE_SHARES), "random"
-    if missing := [part for part in ("train", "test") if part not in found]:
-        raise ValueError(f"{path.name} has masks but no {missing[0]}_mask; {HOW}.")
-    return {"val": np.zeros(0, dtype=np.int64)} | found, "own"
+        masks[part] = mask
+    for (one, first), (other, second) in combinations(masks.items(), 2):
+        if bool((both := first & second).any()):
+            raise ValueError(
+                f"{path.name}: node {int(both.nonzero()[0])} is in {one}_mask and in "
+                f"{other}_mask; expected every node in one of them at most."
+            )
+    return {part: mask.nonzero().flatten().numpy() for part, mask in masks.items()}

@@ -49,7 +49,7 @@ class GPRGNN(nn.Module):
         in_channels: Number of node features, or the sizes of categorical ones.
         hidden_channels: Width H.
         num_layers: Taken for a common signature; the depth is ``hops``.
-        dropout: Dropout in front of the MLP's layers.
+        dropout: Dropout between the MLP's layers.
         edge_channels: Taken for a common signature; not used.
         out_channels: Width of the output; by default H.
         hops: Number of hops K.
