@@ -8,12 +8,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from gsina.nn.backbones.layers import make_map
+from gsina.nn.backbones.layers import NodeNetwork, make_map
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
 
 
-class GAT(nn.Module):
+class GAT(NodeNetwork):
     """Graph attention network (Velickovic et al., 2018), by PyG, with its self-loops.
 
     Hidden layers put the heads side by side, the last one averages them; batch norm, ELU and
@@ -30,10 +30,6 @@ class GAT(nn.Module):
         heads: Number of heads.
     """
 
-    readout = "mean"
-    #: At node level the network is made with the task's outputs and needs no head.
-    heads_itself = True
-
     def __init__(
         self,
         in_channels: int | Sequence[int],
@@ -44,10 +40,9 @@ class GAT(nn.Module):
         out_channels: int | None = None,
         heads: int = 4,
     ) -> None:
-        super().__init__()
+        super().__init__(hidden_channels, out_channels)
         if num_layers < 1:
             raise ValueError(f"a network needs at least one layer, got num_layers = {num_layers}.")
-        self.out_channels = hidden_channels if out_channels is None else out_channels
         self.dropout = dropout
         plain = isinstance(in_channels, int)
         self.encode = nn.Identity() if plain else make_map(in_channels, hidden_channels)
@@ -68,7 +63,3 @@ class GAT(nn.Module):
             h = layer(dropout(F.elu(norm(h)), self.dropout, self.training), edge_index)
         states: Tensor = h
         return states
-
-    def make_head(self, out_channels: int) -> nn.Module:
-        """The head at graph level: one linear layer."""
-        return nn.Linear(self.out_channels, out_channels)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from gsina.nn.backbones.layers import Between, make_map, widths
+from gsina.nn.backbones.layers import Convolutions, make_map
 from gsina.nn.neighbours import NeighbourSum
 
 
@@ -43,7 +43,7 @@ class NormalConv(nn.Module):
         return states
 
 
-class GCN(nn.Module):
+class GCN(Convolutions):
     """Graph convolutions with batch norm, ReLU and dropout between them, none after the last.
 
     The benchmark's convolution is a plain sum over incoming edges, without degrees and without
@@ -63,10 +63,6 @@ class GCN(nn.Module):
         normalise: Use PyG's normalised convolution.
     """
 
-    readout = "mean"
-    #: At node level the network is made with the task's outputs and needs no head.
-    heads_itself = True
-
     def __init__(
         self,
         in_channels: int | Sequence[int],
@@ -77,25 +73,9 @@ class GCN(nn.Module):
         out_channels: int | None = None,
         normalise: bool = False,
     ) -> None:
-        super().__init__()
-        self.out_channels = hidden_channels if out_channels is None else out_channels
         conv = NormalConv if normalise else SumConv
-        self.layers = nn.ModuleList()
-        self.between = nn.ModuleList()
-        width = in_channels
-        for out in widths(hidden_channels, num_layers, self.out_channels):
-            self.layers.append(conv(width, out))
-            width = out
-        for _ in range(num_layers - 1):
-            self.between.append(Between(hidden_channels, dropout))
+        super().__init__(conv, in_channels, hidden_channels, num_layers, dropout, out_channels)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
-        h: Tensor = self.layers[0](x, edge_index)
-        for between, layer in zip(self.between, list(self.layers)[1:], strict=True):
-            h = layer(between(h), edge_index)
-        return h
-
-    def make_head(self, out_channels: int) -> nn.Module:
-        """The head at graph level: one linear layer."""
-        return nn.Linear(self.out_channels, out_channels)
+        return self.run(x, edge_index)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
+from gsina.nn.backbones.layers import NodeNetwork
 from gsina.nn.encoders import make_encoder
 from gsina.ops.dropout import dropout
 
@@ -39,7 +40,7 @@ class Propagation(MessagePassing):  # type: ignore[misc]
         return norm.view(-1, 1) * x_j
 
 
-class GPRGNN(nn.Module):
+class GPRGNN(NodeNetwork):
     """Generalised PageRank network (Chien et al., 2021): an MLP, then learned propagation.
 
     ``Linear, ReLU, Linear``, dropout, and ten hops whose coefficients start as those of
@@ -57,10 +58,6 @@ class GPRGNN(nn.Module):
         propagation_dropout: Dropout between MLP and propagation.
     """
 
-    readout = "mean"
-    #: At node level the network is made with the task's outputs and needs no head.
-    heads_itself = True
-
     def __init__(
         self,
         in_channels: int | Sequence[int],
@@ -73,8 +70,7 @@ class GPRGNN(nn.Module):
         restart: float = 0.1,
         propagation_dropout: float = 0.5,
     ) -> None:
-        super().__init__()
-        self.out_channels = hidden_channels if out_channels is None else out_channels
+        super().__init__(hidden_channels, out_channels)
         self.dropout = dropout
         self.propagation_dropout = propagation_dropout
         self.encode_nodes = make_encoder(in_channels, hidden_channels)
@@ -87,7 +83,3 @@ class GPRGNN(nn.Module):
         h = dropout(self.last(h), self.propagation_dropout, self.training)
         states: Tensor = self.propagation(h, edge_index)
         return states
-
-    def make_head(self, out_channels: int) -> nn.Module:
-        """The head at graph level: one linear layer."""
-        return nn.Linear(self.out_channels, out_channels)

@@ -1,8 +1,8 @@
-"""What the node-level networks share: their first map, and the blocks between convolutions."""
+"""What the node-level networks share: their first map, their convolutions, their end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -33,13 +33,6 @@ def make_map(features: int | Sequence[int], channels: int) -> nn.Module:
     return CategoryEncoder(features, channels)
 
 
-def widths(hidden: int, num_layers: int, out: int) -> list[int]:
-    """The output width of every layer."""
-    if num_layers < 1:
-        raise ValueError(f"a network needs at least one layer, got num_layers = {num_layers}.")
-    return [hidden] * (num_layers - 1) + [out]
-
-
 class Between(nn.Module):
     """Batch norm, ReLU and dropout, between two convolutions."""
 
@@ -51,3 +44,59 @@ class Between(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """``[N, H]`` to ``[N, H]``."""
         return dropout(F.relu(self.norm(h)), self.dropout, self.training)
+
+
+class NodeNetwork(nn.Module):
+    """How the node-level networks end.
+
+    At node level they are made with the task's outputs and need no head.
+    """
+
+    readout = "mean"
+    heads_itself = True
+
+    def __init__(self, hidden_channels: int, out_channels: int | None) -> None:
+        super().__init__()
+        self.out_channels = hidden_channels if out_channels is None else out_channels
+
+    def make_head(self, out_channels: int) -> nn.Module:
+        """The head at graph level: one linear layer."""
+        return nn.Linear(self.out_channels, out_channels)
+
+
+class Convolutions(NodeNetwork):
+    """Convolutions with batch norm, ReLU and dropout between them, none after the last.
+
+    Args:
+        make: A convolution from its two widths.
+        in_channels: Number of node features, or the sizes of categorical ones.
+        hidden_channels: Width H.
+        num_layers: Number of convolutions.
+        dropout: Dropout between convolutions.
+        out_channels: Width of the output; by default H.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int | Sequence[int], int], nn.Module],
+        in_channels: int | Sequence[int],
+        hidden_channels: int,
+        num_layers: int,
+        dropout: float,
+        out_channels: int | None,
+    ) -> None:
+        super().__init__(hidden_channels, out_channels)
+        if num_layers < 1:
+            raise ValueError(f"a network needs at least one layer, got num_layers = {num_layers}.")
+        inner = [hidden_channels] * (num_layers - 1)
+        ends = zip([in_channels, *inner], [*inner, self.out_channels], strict=True)
+        self.layers = nn.ModuleList(make(before, after) for before, after in ends)
+        self.between = nn.ModuleList(Between(width, dropout) for width in inner)
+
+    def run(self, x: Tensor, *graph: Tensor) -> Tensor:
+        """Node states ``[N, out_channels]``; every convolution is called with ``graph`` too."""
+        first, *others = self.layers
+        h: Tensor = first(x, *graph)
+        for between, layer in zip(self.between, others, strict=True):
+            h = layer(between(h), *graph)
+        return h

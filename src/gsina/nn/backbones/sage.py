@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from gsina.nn.backbones.layers import Between, make_map, widths
+from gsina.nn.backbones.layers import Convolutions, make_map
 from gsina.nn.neighbours import NeighbourSum
 
 
@@ -32,7 +32,7 @@ class MeanConv(nn.Module):
         return states
 
 
-class SAGE(nn.Module):
+class SAGE(Convolutions):
     """GraphSAGE (Hamilton et al., 2017): batch norm, ReLU and dropout between convolutions.
 
     At node level the last convolution gives the logits. It keeps no messages in memory, weighted
@@ -47,10 +47,6 @@ class SAGE(nn.Module):
         out_channels: Width of the output; by default H.
     """
 
-    readout = "mean"
-    #: At node level the network is made with the task's outputs and needs no head.
-    heads_itself = True
-
     def __init__(
         self,
         in_channels: int | Sequence[int],
@@ -60,27 +56,11 @@ class SAGE(nn.Module):
         edge_channels: int | Sequence[int] = 0,
         out_channels: int | None = None,
     ) -> None:
-        super().__init__()
-        self.out_channels = hidden_channels if out_channels is None else out_channels
-        self.layers = nn.ModuleList()
-        width = in_channels
-        for out in widths(hidden_channels, num_layers, self.out_channels):
-            self.layers.append(MeanConv(width, out))
-            width = out
-        self.between = nn.ModuleList(
-            Between(hidden_channels, dropout) for _ in range(num_layers - 1)
-        )
+        super().__init__(MeanConv, in_channels, hidden_channels, num_layers, dropout, out_channels)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
         degree = torch.bincount(edge_index[1], minlength=x.size(0))
         dtype = next(self.parameters()).dtype
         share = degree.clamp(min=1).to(dtype).reciprocal_().unsqueeze(1)
-        h: Tensor = self.layers[0](x, edge_index, share)
-        for between, layer in zip(self.between, list(self.layers)[1:], strict=True):
-            h = layer(between(h), edge_index, share)
-        return h
-
-    def make_head(self, out_channels: int) -> nn.Module:
-        """The head at graph level: one linear layer."""
-        return nn.Linear(self.out_channels, out_channels)
+        return self.run(x, edge_index, share)
