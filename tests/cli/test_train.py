@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.runs import SMALL, assert_same_run, records, result
+from gsina.data.files import locked
 from gsina.training import loop
 
 
@@ -175,3 +176,21 @@ def test_a_broken_note_of_the_run(gsina, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text(json.dumps({"seed": 0}))
     assert_sentence(gsina("train", "--out", "run", "--resume"), "run.json", "does not describe")
+
+
+@pytest.mark.parametrize("what", ["spmotif", "graphs.jsonl"])
+def test_two_processes_do_not_train_into_one_folder(gsina, tmp_path, what):
+    (tmp_path / "graphs.jsonl").write_text('{"edges": [[0, 1]], "y": 1}\n')
+    with locked(tmp_path / "run" / ".lock") as mine:
+        assert mine
+        done = gsina("train", what, "--out", "run")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "error: another process trains into run now; wait for it, or choose another --out.\n"
+    )
+    assert not (tmp_path / "run" / ".lock").exists()
+
+
+def test_a_start_that_failed_leaves_no_folder(gsina, tmp_path):
+    assert gsina("train", "spmotif", "--bias", 1.5, "--out", "run").exit_code == 2
+    assert not (tmp_path / "run").exists()

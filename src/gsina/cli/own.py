@@ -114,12 +114,19 @@ def default_out(files: tuple[Path | str, ...], kind: str) -> Path:
 
 def train_own(recipe: OwnRecipe, seed: int, out: Path, *, resume: bool, force: bool) -> None:
     """Read, train, and say what came out."""
+    from gsina.experiments.folder import alone_in
+
+    if resume and force:
+        raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
+    with alone_in(out):
+        _train_own(recipe, seed, out, resume, force)
+
+
+def _train_own(recipe: OwnRecipe, seed: int, out: Path, resume: bool, force: bool) -> None:
     from gsina.experiments.folder import saved
     from gsina.experiments.own import run_own
     from gsina.experiments.own_folder import claim_own, note_own
 
-    if resume and force:
-        raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
     claim_own(out, recipe, seed, resume=resume, force=force)
     bars = Bars(recipe, out, resume)
     try:

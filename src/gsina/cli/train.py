@@ -210,19 +210,27 @@ def _plan(
 
 
 def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
-    from gsina.data.catalog import load_dataset
-    from gsina.experiments.folder import Saved, claim, note_run, saved
-    from gsina.experiments.run import run
+    from gsina.experiments.folder import alone_in
     from gsina.training.distributed import join
     from gsina.training.versions import versions
 
     if resume and force:
         raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
-    recipe, seed, out = plan
     ranks = join(versions())
     if not ranks.first:
         _follow(plan, resume, ranks)
         return
+    with alone_in(plan.out):
+        _lead(plan, resume, force, threads, ranks)
+
+
+def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
+    """The part of the first process, which writes the folder and talks."""
+    from gsina.data.catalog import load_dataset
+    from gsina.experiments.folder import Saved, claim, note_run, saved
+    from gsina.experiments.run import run
+
+    recipe, seed, out = plan
     claim(out, recipe, seed, resume=resume, force=force)
     try:
         dataset = load_dataset(recipe.data.name, **recipe.data.options)

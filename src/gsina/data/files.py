@@ -114,10 +114,14 @@ def load_tensors(
 def locked(path: Path) -> Iterator[bool]:
     """Hold a lock file between processes; yields whether it could be had at once.
 
-    The operating system frees the lock when the process ends, however that happens.
+    The operating system frees the lock when the process ends, however that happens. A system
+    without such locks (Windows) lets everybody in.
     """
-    import fcntl  # not on every system, and only grids of runs need it
-
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as file:
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gsina.data.files import load_tensors, save_json
+from gsina.data.files import load_tensors, locked, save_json
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job
 
@@ -69,6 +71,34 @@ def read_run(out: Path) -> tuple[Recipe, int]:
         ) from error
 
 
+def check_folder(out: Path) -> None:
+    """Refuse an ``out`` that is a file."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, and {out} is a file.")
+
+
+@contextmanager
+def alone_in(out: Path) -> Iterator[None]:
+    """Keep other processes from training into the same folder; it is made, and not left empty.
+
+    Raises:
+        ValueError: Another process is at it.
+    """
+    check_folder(out)
+    new = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        with locked(out / ".lock") as mine:
+            if not mine:
+                raise ValueError(
+                    f"another process trains into {out} now; wait for it, or choose another --out."
+                )
+            yield
+    finally:
+        for folder in new:
+            with suppress(OSError):
+                folder.rmdir()
+
+
 def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) -> None:
     """Make sure that a run may go into the folder; :func:`note_run` then notes it there.
 
@@ -77,8 +107,7 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
             holds another run than the one to resume.
         OSError: The folder cannot be written to.
     """
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, and {out} is a file.")
+    check_folder(out)
     if force:
         for name in FILES:
             (out / name).unlink(missing_ok=True)

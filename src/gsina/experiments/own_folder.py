@@ -10,7 +10,7 @@ from typing import Any
 
 from gsina.data.files import save_json, write_aside
 from gsina.data.own import OwnData
-from gsina.experiments.folder import CHECKPOINT, RESULT, RUN
+from gsina.experiments.folder import CHECKPOINT, RESULT, RUN, check_folder
 from gsina.experiments.own_recipe import OwnRecipe
 from gsina.training.train_model import RATIOS
 
@@ -40,8 +40,7 @@ def claim_own(out: Path, recipe: OwnRecipe, seed: int, *, resume: bool, force: b
         ValueError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
             holds another run than the one to resume.
     """
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, and {out} is a file.")
+    check_folder(out)
     if force:
         return  # `note_own` clears the folder, once the new data are known to be good
     if not resume:
