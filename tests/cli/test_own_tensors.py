@@ -28,3 +28,19 @@ def test_split_by_time_and_options_that_do_not_fit(gsina, tmp_path):
         assert done.exit_code == 2, done.output
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_sampled_neighbours(gsina, tmp_path):
+    lines, pairs = ["id,a,label"], ["source,target"]
+    for node in range(60):
+        lines.append(f"n{node},{node % 2},{'xy'[node % 2]}")
+        pairs += [f"n{node},n{(node + step) % 60}" for step in (2, 4, 7)]
+    (tmp_path / "nodes.csv").write_text("\n".join(lines))
+    (tmp_path / "edges.csv").write_text("\n".join(pairs))
+    tables = ("train", "--nodes", "nodes.csv", "--edges", "edges.csv", "--epochs", 2)
+    done = gsina(*tables, "--neighbours", "3,2", "--batch-size", 16, "--out", "run")
+    assert done.exit_code == 0, done.output
+    noted = json.loads((tmp_path / "run" / "run.json").read_text())["own"]["optimiser"]
+    assert (noted["neighbours"], noted["batch_size"]) == ([3, 2], 16)
+    done = gsina(*tables, "--neighbours", "3;2", "--out", "other")
+    assert done.stderr == "error: --neighbours needs whole numbers such as 1,2,3, got '3;2'.\n"

@@ -5,7 +5,7 @@ from importlib.resources import files
 import pytest
 
 from gsina.data.catalog import DATASETS
-from gsina.experiments.published import default_recipe
+from gsina.experiments.published import default_recipe, usual_backbone
 from gsina.experiments.recipe import Recipe
 from gsina.methods import METHODS
 from gsina.nn.backbones import BACKBONES
@@ -95,3 +95,25 @@ def test_every_file_is_found_and_valid():
                 ends = (f"-{backbone}-{method}.toml", f"-{backbone}.toml")
                 found |= {name + end for name in (dataset, family) for end in ends} & names
     assert found == names  # none that no name leads to
+
+
+@pytest.mark.parametrize(
+    ("dataset", "backbone"),
+    [
+        ("spmotif", "gin"),
+        ("ogbg-molhiv", "gin"),
+        ("cora", "gcn"),
+        ("ogbn-arxiv", "sage"),
+        ("nci1", "ogb-gcn"),
+        ("proteins", "ogb-gin"),
+        ("ba-2motifs", "gin"),
+    ],
+)
+def test_the_usual_backbone_is_the_published_one(dataset, backbone):
+    assert usual_backbone(dataset) == backbone
+
+
+def test_every_dataset_with_labels_on_nodes_has_a_network_for_nodes():
+    for name, entry in DATASETS.items():
+        if entry.level == "node":
+            assert usual_backbone(name) in ("gcn", "sage"), name

@@ -52,8 +52,8 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
     return found
 
 
-def numbers(text: str) -> list[int]:
-    """Whole numbers from ``0,1,2``.
+def numbers(text: str, option: str = "--seeds", least: int = 0) -> list[int]:
+    """Whole numbers of at least ``least`` from ``0,1,2``.
 
     Raises:
         ValueError: The text is something else.
@@ -62,8 +62,9 @@ def numbers(text: str) -> list[int]:
         found = [int(part) for part in text.split(",")]
     except ValueError:
         found = []
-    if not found or min(found) < 0:
-        raise ValueError(f"--seeds needs whole numbers such as 0,1,2, got {text!r}.")
+    if not found or min(found) < least:
+        example = ",".join(str(least + step) for step in range(3))
+        raise ValueError(f"{option} needs whole numbers such as {example}, got {text!r}.")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads, command, given_only, pairs, use_threads
+from gsina.cli.options import Threads, command, given_only, numbers, pairs, use_threads
 from gsina.cli.own import OwnPlan, run_plan, run_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Epochs
@@ -45,7 +45,12 @@ def train(
         typer.Option("--method", "-m", help="Name of a method; by default gsina."),
     ] = None,
     backbone: Annotated[
-        str | None, typer.Option("--backbone", "-b", help="Name of a network; by default gin.")
+        str | None,
+        typer.Option(
+            "--backbone",
+            "-b",
+            help="Name of a network; by default the published one, else gin (for nodes gcn).",
+        ),
     ] = None,
     bias: Annotated[
         float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")
@@ -78,6 +83,13 @@ def train(
     ] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after so many epochs without a better one.")
+    ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            help="For graphs too large for one step: the most neighbours of a node to draw in each "
+            "hop, such as 10,10; a step then takes --batch-size nodes."
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -119,6 +131,7 @@ def train(
         learning_rate=learning_rate,
         precision=precision,
         patience=patience,
+        neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
     )
     given = given_only(method=method, backbone=backbone) | data | options | changes
     from gsina.experiments.own_folder import is_own_run
@@ -184,7 +197,7 @@ def _plan(
 ) -> Plan:
     """Make the recipe from options, from a file, or from the run to resume."""
     from gsina.experiments.folder import default_folder, read_run
-    from gsina.experiments.published import default_recipe
+    from gsina.experiments.published import default_recipe, usual_backbone
     from gsina.experiments.recipe import Recipe
 
     if file is not None:
@@ -192,7 +205,7 @@ def _plan(
     elif dataset is not None:
         recipe = default_recipe(
             dataset,
-            backbone or "gin",
+            backbone or usual_backbone(dataset),
             method or "gsina",
             data=data,
             options=options,

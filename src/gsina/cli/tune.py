@@ -68,7 +68,12 @@ def tune(
         str | None, typer.Option("--method", "-m", help="Name of a method; by default gsina.")
     ] = None,
     backbone: Annotated[
-        str | None, typer.Option("--backbone", "-b", help="Name of a network; by default gin.")
+        str | None,
+        typer.Option(
+            "--backbone",
+            "-b",
+            help="Name of a network; by default the published one, else gin (for nodes gcn).",
+        ),
     ] = None,
     bias: Annotated[
         float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")
@@ -165,11 +170,11 @@ def _named_recipe(
     options: dict[str, Any],
     changes: dict[str, Any],
 ) -> tuple[Recipe, Path]:
-    from gsina.experiments.published import default_recipe
+    from gsina.experiments.published import default_recipe, usual_backbone
 
     if dataset is None:
         raise ValueError("name your file or a dataset; gsina datasets lists them.")
-    net, name = backbone or "gin", method or "gsina"
+    net, name = backbone or usual_backbone(dataset), method or "gsina"
     recipe = default_recipe(dataset, net, name, data=data, options=options, **changes)
     return recipe, Path("runs") / f"{dataset}-{net}-{name}-tune"
 

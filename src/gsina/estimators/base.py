@@ -81,7 +81,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         num_layers: int = 3,
         dropout: float = 0.3,
         epochs: int = 100,
-        batch_size: int = 64,
+        batch_size: int | None = 64,
         learning_rate: float = 1e-3,
         patience: int | None = 20,
         method_options: dict[str, Any] | None = None,
@@ -200,12 +200,16 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             method=self.method,
             options=options,
             auto_ratio=self.ratio == "auto",
-            settings=Settings(self.epochs, self.batch_size, self.learning_rate),
+            settings=self._settings(),
             selection=StrictBest(self.patience, first_epoch(self.method, options)),
             seed=seed,
         )
         trained = train_model(dataset, plan, on_epoch=_log if self.verbose else None, **names)
         self._keep(trained.model, trained.progress.history)
+
+    def _settings(self) -> Settings:
+        assert self.batch_size is not None
+        return Settings(self.epochs, self.batch_size, self.learning_rate)
 
     def _keep(self, model: Model, history: list[dict[str, Any]]) -> None:
         self.model_ = model

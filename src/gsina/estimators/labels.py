@@ -14,6 +14,9 @@ from torch import Tensor
 
 from gsina.data.task import Task
 
+#: More different labels that are no whole numbers are surely measurements.
+MOST_BROKEN = 20
+
 
 def as_array(y: Any, count: int, what: str) -> NDArray[Any]:
     """Labels as an array ``[count]`` or ``[count, outputs]``."""
@@ -54,6 +57,12 @@ def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 def find_classes(values: NDArray[Any]) -> list[Hashable]:
     """The labels that occur, sorted if they can be compared, else in order of appearance."""
     found = list(dict.fromkeys(_hashable(value) for value in values[~missing(values)].tolist()))
+    broken = [value for value in found if isinstance(value, float)]
+    if len(broken) > MOST_BROKEN:
+        raise ValueError(
+            f"a classifier needs classes, got {len(broken)} labels such as {broken[0]:g}; round "
+            "them, or predict numbers (GraphRegressor, or gsina train --task regression)."
+        )
     with contextlib.suppress(TypeError):
         found = sorted(found)  # type: ignore[type-var]
     if len(found) < 2:
@@ -80,7 +89,7 @@ def encode(values: NDArray[Any], classes: Sequence[Hashable], task: Task) -> Ten
             for value, lost in zip(values.tolist(), gone, strict=True)
         ]
     except KeyError as error:
-        known = ", ".join(map(repr, classes))
+        known = ", ".join([*map(repr, classes[:10]), "..."][: len(classes)])
         raise ValueError(
             f"label {error} is none of the classes that the model was fitted on: {known}."
         ) from None

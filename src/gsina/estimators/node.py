@@ -20,6 +20,7 @@ from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode, missing
 from gsina.estimators.networks import OwnBackbone
+from gsina.training import Settings
 
 PARTS = ("train", "val", "test")
 
@@ -33,7 +34,9 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         model.score(data)  # accuracy on test_mask
 
     See :class:`~gsina.estimators.base.GraphEstimator` for the parameters; the defaults are those
-    for one graph, where an epoch is one step.
+    for one graph, where an epoch is one step. For a graph too large for one step, ``neighbours``
+    is the most neighbours of a node to draw in each hop, such as ``(10, 10)``; a step then takes
+    ``batch_size`` nodes, by default 512.
     """
 
     _level: Level = "node"
@@ -48,13 +51,15 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         num_layers: int = 2,
         dropout: float = 0.3,
         epochs: int = 200,
-        batch_size: int = 1,
+        batch_size: int | None = None,
         learning_rate: float = 1e-2,
         patience: int | None = 50,
         method_options: dict[str, Any] | None = None,
         random_state: Any = 0,
         verbose: bool = False,
+        neighbours: tuple[int, ...] | None = None,
     ) -> None:
+        self.neighbours = neighbours
         super().__init__(
             method,
             backbone,
@@ -72,6 +77,11 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
             verbose,
         )
 
+    def _settings(self) -> Settings:
+        usual = 1 if self.neighbours is None else 512
+        size = usual if self.batch_size is None else self.batch_size
+        return Settings(self.epochs, size, self.learning_rate, neighbours=self.neighbours)
+
     def fit(self, graphs: Any, y: Any = None, val: Any = None) -> Self:
         """Train on some nodes, and stop by others.
 
@@ -80,7 +90,8 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
                 ``Dataset`` at node level. Without a ``train_mask`` all labelled nodes count that
                 are neither in ``val_mask`` nor in ``test_mask``, without a ``val_mask`` a tenth of
                 them is held out.
-            y: One label a node, of any hashable type; by default ``data.y``.
+            y: One label a node, of any hashable type; by default ``data.y``, where -1 is a missing
+                label.
             val: Another ``Data`` to validate on, in place of ``val_mask``.
         """
         whole = as_dataset(graphs)
@@ -91,6 +102,11 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
             return self
         packed = _packed(graphs)
         values = _labels(packed, y)
+        if y is None and values.ndim == 1 and len({*values.tolist()} - {None}) < 2:
+            raise ValueError(
+                "the nodes have less than two classes (a label of -1 in `y` of a graph is a "
+                "missing one); number the classes from 0, or give the labels as y."
+            )
         train, held, test = (_mask(graphs, packed, f"{part}_mask") for part in PARTS)
         _check_apart(train, held, test)
         if train is None:
@@ -156,10 +172,17 @@ def _packed(graphs: Any) -> PackedGraphs:
 
 
 def _labels(graphs: PackedGraphs, y: Any) -> NDArray[Any]:
-    y = graphs.node_y if y is None else y
-    if y is None:
+    if y is not None:
+        return as_array(y, graphs.x.size(0), "nodes")
+    if graphs.node_y is None:
         raise ValueError("these nodes have no labels; give them as y, or as `y` of the graph.")
-    return as_array(y, graphs.x.size(0), "nodes")
+    values = as_array(graphs.node_y, graphs.x.size(0), "nodes")
+    gone = values == -1
+    if values.ndim > 1 or not gone.any():
+        return values
+    values = values.astype(object)
+    values[gone] = None
+    return values
 
 
 def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:

@@ -39,6 +39,8 @@ BACKBONE = {"hidden_channels": 64, "num_layers": 3, "dropout": 0.3}
 OPTIMISER = {"epochs": 60, "batch_size": 64, "learning_rate": 1e-3}
 #: A whole graph of nodes is one step, so there are more of them.
 NODE_OPTIMISER = {"epochs": 300, "learning_rate": 5e-3}
+#: With sampled neighbours a step is some nodes, and an epoch many steps.
+SAMPLED_OPTIMISER = {"epochs": 60, "batch_size": 512}
 PATIENCE, NODE_PATIENCE = 15, 50
 
 
@@ -134,6 +136,11 @@ def own_recipe(
     nodes = kind in ("nodes", "node tensors")
     backbone = backbone or ("gcn" if nodes else "gin")
     settings = suited(method) | (method_options or {})
+    usual = OPTIMISER | (NODE_OPTIMISER if nodes else {})
+    if optimiser.get("neighbours") is not None:
+        if not nodes:
+            raise ValueError("neighbours are sampled to predict nodes, and these data are graphs.")
+        usual |= SAMPLED_OPTIMISER
     if ratio == "auto":
         check_auto_ratio(method)
     if ratio is not None and ratio != "auto":
@@ -147,7 +154,7 @@ def own_recipe(
             },
             "method": {"name": method, "options": settings},
             "backbone": {"name": backbone, "options": named_spec(backbone, 1, 0, BACKBONE).options},
-            "optimiser": OPTIMISER | (NODE_OPTIMISER if nodes else {}) | optimiser,
+            "optimiser": usual | optimiser,
             "selection": {
                 "rule": "strict-best",
                 "patience": patience or (NODE_PATIENCE if nodes else PATIENCE),

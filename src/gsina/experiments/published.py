@@ -70,6 +70,17 @@ def default_recipe(
     return Recipe.parse(values)
 
 
+def usual_backbone(dataset: str) -> str:
+    """The network of the published recipes of a dataset: gin if there is a choice, or nothing."""
+    stems = {dataset, dataset.partition("-")[0]}
+    known = {file.name for file in (files("gsina.experiments") / "recipes").iterdir()}
+    for backbone in ("gin", *BACKBONES):
+        starts = tuple(f"{stem}-{backbone}{end}" for stem in stems for end in ("-", ".toml"))
+        if any(name.startswith(starts) for name in known):
+            return backbone
+    return "gin"
+
+
 def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:
     folder = files("gsina.experiments") / "recipes"
     family = dataset.partition("-")[0]
