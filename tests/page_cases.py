@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -93,3 +96,25 @@ def settle(page: Any) -> None:
     frame = "new Promise(ok => requestAnimationFrame(() => setTimeout(ok)))"
     for _ in range(3):  # cards learn that they are seen in one frame, and are drawn in the next
         page.evaluate(frame)
+
+
+def data_of(path: Path) -> dict[str, Any]:
+    """What a page holds, read as a browser would find it."""
+
+    class Finder(HTMLParser):
+        inside = False
+        text = ""
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.inside = tag == "script" and ("id", "data") in attrs
+
+        def handle_endtag(self, tag: str) -> None:
+            self.inside = False
+
+        def handle_data(self, data: str) -> None:
+            self.text += data if self.inside else ""
+
+    finder = Finder()
+    finder.feed(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(finder.text)
+    return found

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import tiny_nodes
 from gsina.experiments import tables
 from gsina.experiments.figure_one import read_numbers
+from gsina.experiments.gallery import draw_gallery
 from gsina.experiments.properties_page import properties_page, rows_of
 from gsina.experiments.published import default_recipe
+from gsina.experiments.run import Run
 from gsina.experiments.tables import Cell, Table
 
 SMALL = ("--data-option", "num_per_class=6", "--epochs", 1)
@@ -61,6 +64,20 @@ def test_a_gallery_from_the_folder_of_a_run(gsina, tmp_path: Path) -> None:
     assert "model.safetensors is missing" in gsina("figure", "gallery", "run").output
     (tmp_path / "run/result.json").write_text("[]")
     assert "is not the result of a run" in gsina("figure", "gallery", "run").output
+
+
+def test_no_gallery_of_nodes_or_of_a_users_file(gsina, tmp_path: Path) -> None:
+    dataset = tiny_nodes.dataset()
+    with pytest.raises(ValueError, match="predicts the nodes of tiny-nodes"):
+        draw_gallery(Run(None, dataset, {}), tmp_path / "a.png")  # type: ignore[arg-type]
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps({"own": {"data": {}}, "seed": 0}))
+    (folder / "result.json").write_text(json.dumps({"recipe": {"data": {"kind": "nodes"}}}))
+    done = gsina("figure", "gallery", "mine")
+    assert done.exit_code == 2
+    for words in ("your own file", "mine/report.html", "gsina explain mine"):
+        assert words in done.output.replace("\n", " ")
 
 
 @pytest.fixture

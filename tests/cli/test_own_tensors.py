@@ -44,3 +44,19 @@ def test_sampled_neighbours(gsina, tmp_path):
     assert (noted["neighbours"], noted["batch_size"]) == ([3, 2], 16)
     done = gsina(*tables, "--neighbours", "3;2", "--out", "other")
     assert done.stderr == "error: --neighbours needs whole numbers such as 1,2,3, got '3;2'.\n"
+
+
+def test_nodes_without_labels_are_predicted(gsina, tmp_path):
+    torch.manual_seed(0)
+    tensors = {"x": torch.randn(40, 3), "edge_index": torch.randint(0, 40, (2, 90))}
+    torch.save(tensors, tmp_path / "new.pt")
+    torch.save(tensors | {"y": torch.arange(40) % 2}, tmp_path / "old.pt")
+    assert gsina("train", "old.pt", "--epochs", 1, "--out", "run").exit_code == 0
+    for name in ("old", "new"):
+        done = gsina("predict", "run", f"{name}.pt", "-o", f"{name}.csv")
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "new.csv").read_text() == (tmp_path / "old.csv").read_text()
+    assert len((tmp_path / "new.csv").read_text().splitlines()) == 41
+    torch.save({"edge_index": tensors["edge_index"]}, tmp_path / "bare.pt")
+    done = gsina("predict", "run", "bare.pt", "-o", "bare.csv")
+    assert "bare.pt has no x but edge_index; add x (the features of every node" in done.stderr

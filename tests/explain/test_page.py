@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from gsina.explain.page.layout import STRESSED, layout
 from gsina.explain.page.molecule import draw_molecule
 from gsina.nn import GraphSinkhornAttention
 from gsina.training.evaluate import Predictions
+from page_cases import data_of
 
 SOLVER = files("gsina.explain.page").joinpath("solver.js")
 RUN = """
@@ -50,28 +50,6 @@ def solve_in_node(cases: list[dict[str, Any]]) -> list[dict[str, list[float]]]:
     )
     assert done.returncode == 0, done.stderr
     found: list[dict[str, list[float]]] = json.loads(done.stdout)
-    return found
-
-
-def data_of(path: Path) -> dict[str, Any]:
-    """What a page holds, read as a browser would find it."""
-
-    class Finder(HTMLParser):
-        inside = False
-        text = ""
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self.inside = tag == "script" and ("id", "data") in attrs
-
-        def handle_endtag(self, tag: str) -> None:
-            self.inside = False
-
-        def handle_data(self, data: str) -> None:
-            self.text += data if self.inside else ""
-
-    finder = Finder()
-    finder.feed(path.read_text(encoding="utf-8"))
-    found: dict[str, Any] = json.loads(finder.text)
     return found
 
 

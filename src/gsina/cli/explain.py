@@ -37,6 +37,7 @@ def explain(
     [bold]Examples[/]
     gsina explain run new.csv --top 20 -o page.html
     gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
+    gsina explain run graph.pt -o page.html
     """
     use_threads(threads)
     from gsina.experiments.own_explain import explain_file, explain_nodes

@@ -40,8 +40,14 @@ def gallery(
     """
     use_threads(threads)
     from gsina.experiments.gallery import draw_gallery
+    from gsina.experiments.own_folder import REPORT, is_own_run
     from gsina.experiments.trained import load_run
 
+    if is_own_run(run):
+        raise ValueError(
+            f"{run} holds a run on your own file, and galleries are for named datasets; its "
+            f"pictures are in {run / REPORT}, and `gsina explain {run} ...` draws new data."
+        )
     path = run / "gallery.png" if out is None else out
     options: dict[str, Any] = {"columns": columns, "max_nodes": max_nodes, "seed": seed}
     drawn = draw_gallery(load_run(run), path, split=split, **options)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Metrics shown besides the main one.
 ALSO = ("roc_auc", "accuracy", "f1", "rmse", "r2")
+#: Features that are named before it is said how many more there are.
+NAMED = 12
 
 
 class OwnPlan(NamedTuple):
@@ -198,13 +200,19 @@ class Bars:
 
 
 def _introduce(own: OwnData) -> None:
-    task = own.dataset.task
+    from gsina.experiments.own import shifted
+
+    task, far = own.dataset.task, shifted(own)
     parts = sorted(own.dataset.splits, key=lambda split: [*show.SPLITS, split].index(split))
-    sizes = ", ".join(f"{len(own.names[part]):,} {show.SPLITS.get(part, part)}" for part in parts)
+    sizes = ", ".join(f"{len(own.names[part]):,} {show.split_name(part, far)}" for part in parts)
     show.say(f"{own.dataset.name}: {sizes} {task.level}s")
     what = {"binary": "yes or no", "multiclass": f"{task.outputs} classes"}
     targets = ", ".join(own.target_names)
     show.say(f"to predict: {targets} ({what.get(task.kind, 'numbers')})")
+    features = own.source.get("features")
+    if isinstance(features, list) and features:
+        more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
+        show.say(f"features: {', '.join(features[:NAMED])}{more}")
     for warning in own.warnings:
         show.say(f"note: {warning}")
 
@@ -241,7 +249,8 @@ def _targets_table(result: dict[str, Any]) -> Table:
     metric = result["metric"]
     splits = [split for split in show.SPLITS if split in result["metrics"]]
     title = show.METRICS[metric]
-    table = Table(f"{title} of", *(show.SPLITS[split] for split in splits), box=show.BOX)
+    heads = (show.split_name(split, result["shifted"]) for split in splits)
+    table = Table(f"{title} of", *heads, box=show.BOX)
     for column in table.columns[1:]:
         column.justify = "right"
     for target, row in result["targets"].items():

@@ -17,6 +17,8 @@ TABLES = (".csv", ".tsv", ".txt", ".smi")
 GRAPHS = (".jsonl", ".json")
 TENSORS = (".pt", ".pth", ".safetensors")
 TENSOR_OPTIONS = ("--task", "--time", "--environment")
+#: Options of tables of nodes that mean nothing for other files.
+NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature")
 TU = "tu:"
 
 
@@ -33,7 +35,7 @@ OPTIONS: dict[str, Any] = {
     "split": _option(
         Text,
         "What to hold out for the test: scaffold (default for molecules), random, size, time, "
-        "column or own.",
+        "column or own; of nodes in tables random, time, environment or own.",
     ),
     "split_column": _option(Text, "Column that says train, val or test."),
     "time": _option(Text, "Column of dates or numbers: test on the latest."),
@@ -129,6 +131,13 @@ def read_options(source: Source, kind: str, path: Path | None) -> dict[str, Any]
     wanted: dict[str, Any] = {} if source.task is None else {"kind": source.task}
     if kind == "nodes":
         return wanted | _node_options(source)
+    if kind == "node tensors":
+        return wanted | _tensor_options(source)
+    for name in source.given():
+        if name in NODE_OPTIONS:
+            raise ValueError(
+                f"{name} is for tables of nodes, which --nodes and --edges give; leave it out."
+            )
     if kind == "molecules":
         wanted |= {"smiles": source.smiles or "smiles", "targets": list(_targets(source, path))}
     elif source.smiles or source.target:
@@ -138,8 +147,6 @@ def read_options(source: Source, kind: str, path: Path | None) -> dict[str, Any]
         )
     if kind == "graphs" and source.directed:
         wanted["directed"] = True
-    if kind == "node tensors":
-        return wanted | _tensor_options(source)
     return wanted | _split(source, "scaffold" if kind == "molecules" else "random")
 
 
@@ -193,6 +200,11 @@ def _tensor_options(source: Source) -> dict[str, Any]:
 def _node_options(source: Source) -> dict[str, Any]:
     if source.nodes is None or source.edges is None:
         raise ValueError("a graph of nodes needs both tables: give --nodes and --edges.")
+    if source.smiles or source.target:
+        option = "--smiles" if source.smiles else "--target"
+        raise ValueError(
+            f"{option} is for tables of molecules; name the column of node labels with --label."
+        )
     columns = {
         "environment": source.environment,
         "time": source.time,
@@ -205,6 +217,11 @@ def _node_options(source: Source) -> dict[str, Any]:
         raise ValueError(
             f"--split {source.split} cannot be used for nodes as it stands; expected random, time "
             "with --time, environment with --environment, or own with --split-column."
+        )
+    if source.split == "random" and (column := next(filter(None, columns.values()), None)):
+        raise ValueError(
+            f"--split random does not use the column {column!r}; leave one of them out, and name "
+            "the columns to learn from with --feature."
         )
     named = {
         "id": source.id,

@@ -13,7 +13,11 @@ from gsina.cli.progress import Count
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
 File = Annotated[
-    Path | None, typer.Argument(help="Molecules (.csv) or graphs (.jsonl, folder of .json).")
+    Path | None,
+    typer.Argument(
+        help="Molecules (.csv), graphs (.jsonl, folder of .json), or one graph of tensors "
+        "(.safetensors, .pt) for models of such nodes."
+    ),
 ]
 Smiles = Annotated[
     str | None, typer.Option(help="Column of SMILES; by default that of the training file.")
@@ -54,7 +58,9 @@ def predict(
 
     The output has one row for every row of the input, in the same order, with all
     its columns, the prediction and the probability of every class (or the value).
-    Rows that cannot be read have an empty prediction and a reason.
+    Molecules and graphs that cannot be read have an empty prediction and a reason.
+    In a table of nodes or edges, a row that cannot be read is an error and nothing
+    is written: the predictions of the nodes around it need it.
 
     \b
     [bold]Examples[/]

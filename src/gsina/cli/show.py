@@ -113,6 +113,11 @@ def number(value: float | None, name: str) -> str:
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
+def split_name(split: str, shifted: bool = True) -> str:
+    """A split in words; ``shifted`` says whether the test split is out of distribution."""
+    return "test" if split == "test" and not shifted else SPLITS.get(split, split)
+
+
 def metrics_table(
     result: dict[str, Any], metric: str, shifted: bool = True, also: Sequence[str] = ()
 ) -> Table:
@@ -133,7 +138,7 @@ def metrics_table(
     for split in sorted(scores, key=lambda split: [*SPLITS, split].index(split)):
         row = scores[split]
         cells = [number(row.get(name), name) for name in names]
-        label = "test" if split == "test" and not shifted else SPLITS.get(split, split)
+        label = split_name(split, shifted)
         style = "bold" if split == "test" else ""
         table.add_row(label, *cells, number(row["loss"], "loss"), style=style)
     return table

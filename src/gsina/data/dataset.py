@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from gsina.data.files import cache_dir, load_tensors, save_tensors
@@ -24,6 +24,8 @@ class Dataset:
         notes: Things worth telling a user, such as the number of rows that could not be read.
         node_sizes: Number of categories of each integer node feature; empty for plain numbers.
         edge_sizes: Number of categories of each integer edge feature; empty for plain numbers.
+        scaling: How to bring the features to one scale in training; the splits hold them as they
+            are (see :mod:`gsina.data.scaling`). It is not saved.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     node_sizes: tuple[int, ...] = ()
     edge_sizes: tuple[int, ...] = ()
+    scaling: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for needed in ("train", "val"):
@@ -59,7 +62,7 @@ class Dataset:
         if known.numel() and bool((known == known[0]).all()):
             raise ValueError(
                 f"all training labels of {self.name} are {known[0].item():g}, expected at least "
-                "two classes; choose other graphs or another split."
+                f"two classes; choose other {self.task.level}s or another split."
             )
 
     @property

@@ -49,8 +49,16 @@ def draw_gallery(
 
     Returns:
         Numbers of the drawn graphs in their split.
+
+    Raises:
+        ValueError: The model predicts nodes, or there is no such split.
     """
     name = run.dataset.name
+    if run.dataset.task.level == "node":
+        raise ValueError(
+            f"a gallery draws whole graphs, but this model predicts the nodes of {name}; give a "
+            "run on graphs, such as those of spmotif or ogbg-molhiv."
+        )
     graphs = run.dataset.splits[check_name(split, run.dataset.splits, "split")]
     # As in evaluation: with scope batch the attention of a graph depends on its batch.
     found = predict(run.method, graphs, run.result["recipe"]["optimiser"]["batch_size"])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.data.own import read_node_graph
+from gsina.data.own import read_graph_file, read_node_graph
 from gsina.data.packed import PackedGraphs, offsets
 from gsina.experiments.own_answers import confidence, truth
 from gsina.experiments.own_page import node_page, page
@@ -84,7 +84,7 @@ def explain_file(
         graphs=graphs,
         predictions=predictions,
         names=names,
-        title=f"{path.name}: what the model looks at",
+        name=path.name,
         summary=[
             ("model", _model_in_words(model, model_name)),
             ("shown", f"{len(best)} of {summary.rows} rows, {_first_ones(model)}"),
@@ -99,9 +99,48 @@ def explain_file(
 def explain_nodes(
     model: Model, files: Sequence[Path], out: Path, *, top: int = 20, model_name: str = ""
 ) -> Summary:
-    """Write a page of the neighbourhoods of the ``top`` nodes that the model is surest of."""
+    """Write a page of the neighbourhoods of the ``top`` nodes that the model is surest of.
+
+    Args:
+        model: A model of nodes.
+        files: The table of nodes and that of edges; or one file of tensors, if the model was
+            trained on one.
+        out: The page.
+        top: How many; of numbers those with the largest predictions.
+        model_name: Name of the model's folder, to say on the page.
+    """
+    graphs, names, warnings = _node_graph(model, files)
+    sure = confidence(model, model.predict(graphs).logits)
+    nodes = sure.topk(min(top, len(sure))).indices
+    node_page(
+        out,
+        model,
+        graphs,
+        nodes,
+        names,
+        files[0].name,
+        [
+            ("model", _model_in_words(model, model_name)),
+            ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
+        ],
+        warnings,
+        scores_caption=THEN,
+        order=_order(model),
+    )
+    return Summary(rows=len(sure))
+
+
+def _node_graph(
+    model: Model, files: Sequence[Path]
+) -> tuple[PackedGraphs, Sequence[str], Sequence[str]]:
+    """The graph of the files, the names of its nodes, and what to tell of it."""
     told = model.featuriser
-    if "columns" not in told or len(files) != 2:
+    if "columns" not in told:
+        if len(files) != 1:
+            raise ValueError("this model was trained on a file of tensors; give one such file.")
+        graphs = read_graph_file(files[0])
+        return graphs, [str(node) for node in range(graphs.x.size(0))], ()
+    if len(files) != 2:
         raise ValueError("this model predicts nodes; give --nodes and --edges.")
     columns = told["columns"]
     graph = read_node_graph(
@@ -112,24 +151,7 @@ def explain_nodes(
         features=told.get("features"),
         directed=bool(told.get("directed", False)),
     )
-    sure = confidence(model, model.predict(graph.graphs).logits)
-    nodes = sure.topk(min(top, len(sure))).indices
-    node_page(
-        out,
-        model,
-        graph.graphs,
-        nodes,
-        graph.names,
-        f"{files[0].name}: what the model looks at",
-        [
-            ("model", _model_in_words(model, model_name)),
-            ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
-        ],
-        graph.warnings,
-        scores_caption=THEN,
-        order=_order(model),
-    )
-    return Summary(rows=len(sure))
+    return graph.graphs, graph.names, graph.warnings
 
 
 def _model_in_words(model: Model, name: str) -> str:

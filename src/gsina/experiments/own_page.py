@@ -14,8 +14,9 @@ from gsina.data.own import OwnData
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.experiments.own_answers import class_names, target_names
-from gsina.experiments.own_nodes import neighbourhoods
+from gsina.experiments.own_nodes import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import page_graphs, write_page
+from gsina.nn.attention import GraphSinkhornAttention
 from gsina.training.evaluate import Predictions
 from gsina.training.model import Model
 
@@ -25,17 +26,26 @@ PAGE_GRAPHS = 500
 PAGE_NODES = 100
 #: Targets and classes that the head of the page names one by one.
 NAMED = 8
+#: What a drawing of a node shows, with attention or without.
+NEIGHBOURHOOD = (
+    f"Every drawing is the part of one graph within {HOPS} steps of the predicted node, at most "
+    f"{LARGEST} nodes of it."
+)
 WHOLE_GRAPH = (
-    "The share of the edges holds over the whole graph, so within one neighbourhood the model's "
-    "own weights may be larger or smaller than drawn here."
+    "The weights are the model's, which shares them out over the whole graph: those of one drawing "
+    "may all be large or all be small. The sliders solve over the whole graph too."
+)
+#: Where the model's weights are no soft top-r in every graph.
+OTHER_ATTENTION = (
+    "The weights are the model's own until a slider is moved; a slider solves the soft top-r in "
+    "every graph, which this model does not do, so it keeps only the order of the edges."
 )
 
 
 def write_report(path: Path, model: Model, own: OwnData) -> None:
     """The page of up to 500 test graphs, or of the neighbourhoods of 100 test nodes."""
     split = "test" if "test" in own.dataset.splits else "val"
-    graphs = own.dataset.splits[split]
-    title = f"{own.dataset.name}: what the model looks at"
+    graphs, name = own.dataset.splits[split], own.dataset.name
     summary = [
         ("model", f"{model.architecture.method} on {model.architecture.backbone}"),
         ("split", split_in_words(own)),
@@ -44,13 +54,13 @@ def write_report(path: Path, model: Model, own: OwnData) -> None:
         ids = (graphs.x[:, 0] == graphs.x[:, 0] if graphs.mask is None else graphs.mask).nonzero()
         chosen = _some(ids.flatten(), PAGE_NODES)
         summary.append(("shown", f"{len(chosen)} of {len(ids)} nodes of the {split} split"))
-        node_page(path, model, graphs, chosen, own.names["all"], title, summary, own.warnings)
+        node_page(path, model, graphs, chosen, own.names["all"], name, summary, own.warnings)
         return
     chosen = _some(torch.arange(len(graphs)), PAGE_GRAPHS)
     summary.append(("shown", f"{len(chosen)} of {len(graphs)} graphs of the {split} split"))
     graphs = graphs[chosen]
     names = [own.names[split][i] for i in chosen.tolist()]
-    page(path, model, graphs, model.predict(graphs), names, title, summary, own.warnings)
+    page(path, model, graphs, model.predict(graphs), names, name, summary, own.warnings)
 
 
 def node_page(
@@ -59,13 +69,14 @@ def node_page(
     graphs: PackedGraphs,
     nodes: Tensor,
     names: Sequence[str],
-    title: str,
+    name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
     **said: str,
 ) -> None:
     """Write the neighbourhoods of some nodes as a page; ``said`` goes on to :func:`page`."""
-    around = neighbourhoods(graphs, model.predict(graphs), nodes, names)
+    found = model.predict(graphs)
+    around = neighbourhoods(graphs, found, nodes, names)
     chosen = [names[i] for i in nodes.tolist()]
     page(
         path,
@@ -73,9 +84,10 @@ def node_page(
         around.graphs,
         around.predictions,
         chosen,
-        title,
+        name,
         summary,
-        (*notes, WHOLE_GRAPH),
+        (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if found.edge is not None else [])),
+        whole=found.scores,
         node_labels=around.node_labels,
         centres=around.centres,
         **said,
@@ -88,16 +100,36 @@ def page(
     graphs: PackedGraphs,
     predictions: Predictions,
     names: Sequence[str],
-    title: str,
+    name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
+    whole: Tensor | None = None,
     node_labels: Sequence[Sequence[str]] | None = None,
     centres: Sequence[int] | None = None,
     scores_caption: str = "",
     order: str = "Order in the file",
 ) -> None:
-    """Write graphs as a page, with the model's own ratio and temperature."""
+    """Write graphs as a page, with the model's own ratio, temperature and weights.
+
+    Args:
+        path: The page.
+        model: The model.
+        graphs: The graphs, or parts of one.
+        predictions: The model's, for these.
+        names: One name a graph.
+        name: Name of the data, for the headline.
+        summary: Names and values to show on top.
+        notes: Sentences to show on top.
+        whole: Scores of all edges of the one graph that the graphs are parts of, if they are.
+        node_labels: Texts of the nodes of each graph.
+        centres: The node of each graph that its prediction is about.
+        scores_caption: What the table of scores holds.
+        order: Name of the order that the graphs are in.
+    """
     config = model.method.config
+    attends, solved = predictions.edge is not None, _solved_by_graph(model)
+    if attends and not solved and whole is None:
+        notes = (*notes, OTHER_ATTENTION)
     molecules = model.featuriser.get("kind") == "molecules"
     task: Task = replace(model.task, level="graph")
     shown = page_graphs(
@@ -110,11 +142,12 @@ def page(
         centres=centres,
         class_names=[str(name) for name in model.class_names],
         target_names=model.target_names,
+        own_weights=whole is not None or not solved,
     )
     write_page(
         path,
         shown,
-        title=title,
+        title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
         ratio=float(getattr(config, "ratio", 0.5)),
         temperature=float(getattr(config, "temperature", 1.0)),
         node=str(getattr(getattr(model.method, "attention", None), "node", "max")),
@@ -124,7 +157,16 @@ def page(
         notes=notes,
         order=order,
         molecules=molecules,
+        whole=whole,
     )
+
+
+def _solved_by_graph(model: Model) -> bool:
+    """Whether a page finds the model's weights by solving the soft top-r in every graph."""
+    attention = getattr(model.method, "attention", None)
+    if not isinstance(attention, GraphSinkhornAttention):
+        return False
+    return attention.scope == "graph" and attention.solver == "exact"
 
 
 def predicts(model: Model) -> str:

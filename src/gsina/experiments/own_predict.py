@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.data.files import write_aside
-from gsina.data.own import Chunk, read_data_file, read_node_graph, stream_graphs, stream_molecules
+from gsina.data.own import Chunk, read_graph_file, read_node_graph, stream_graphs, stream_molecules
 from gsina.data.own.graphs import field_names
 from gsina.data.own.table import table_rows
 from gsina.experiments.own_answers import (
@@ -189,8 +189,8 @@ def predict_nodes(
         graphs, names = graph.graphs, graph.names
         rows: Iterator[dict[str, str]] = (row.cells for row in table_rows(files[0]))
     else:
-        own = read_data_file(files[0])
-        graphs, names = own.dataset.train, own.names["all"]
+        graphs = read_graph_file(files[0])
+        names = tuple(str(node) for node in range(graphs.x.size(0)))
         rows = ({"id": name} for name in names)
     began_model = time.perf_counter()
     found = model.predict(graphs)

@@ -14,6 +14,7 @@ from torch import Tensor
 from gsina import metrics
 from gsina.data.dataset import Dataset
 from gsina.data.packed import PackedGraphs
+from gsina.data.scaling import standardise
 from gsina.data.task import Task
 from gsina.methods import Method, build_method, make_config
 from gsina.nn.backbones import BACKBONES
@@ -123,7 +124,9 @@ class Model:
         method: The method with its weights.
         task: What is predicted.
         architecture: What rebuilds the network.
-        featuriser: How graphs are made from a file: ``kind``, ``version`` and what belongs to it.
+        featuriser: How graphs are made from a file: ``kind``, ``version`` and what belongs to it;
+            ``scaling``, if there is one, is applied to the features of all graphs (see
+            :mod:`gsina.data.scaling`).
         target_names: Names of the outputs, ``()`` if they have none.
         class_names: Labels of the classes, ``()`` if they are just numbers.
         scale: Units of the targets in regression.
@@ -150,7 +153,8 @@ class Model:
     def predict(self, graphs: PackedGraphs, batch_size: int = 128) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order."""
         self.check(graphs)
-        found = predict(self.method, graphs, batch_size)
+        (scaled,) = standardise(self.featuriser.get("scaling", {}), graphs)
+        found = predict(self.method, scaled, batch_size)
         if self.scale is not None:
             found = replace(found, logits=self.scale.restore(found.logits))
         return found

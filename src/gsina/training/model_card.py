@@ -38,8 +38,7 @@ def model_card(model: Model) -> str:
         "## Use",
         "",
         "```",
-        "gsina predict <this folder> new-data -o predictions.csv",
-        "gsina explain <this folder> new-data -o page.html",
+        *_use(model),
         "```",
         "",
         "The weights of edges and nodes say what the model looked at, not what causes the label. "
@@ -47,6 +46,17 @@ def model_card(model: Model) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _use(model: Model) -> list[str]:
+    """The commands that fit what the model was trained on."""
+    told = model.featuriser
+    tables = told.get("kind") == "nodes" and "columns" in told
+    files = "--nodes nodes.csv --edges edges.csv" if tables else "new-data"
+    return [
+        f"gsina predict <this folder> {files} -o predictions.csv",
+        f"gsina explain <this folder> {files} -o page.html",
+    ]
 
 
 def _predicts(model: Model) -> str:

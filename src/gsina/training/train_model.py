@@ -14,6 +14,7 @@ import torch
 
 from gsina.data.dataset import Dataset
 from gsina.data.packed import PackedGraphs
+from gsina.data.scaling import standardise
 from gsina.methods import METHODS, Method, build_method, make_config
 from gsina.names import check_name
 from gsina.nn.backbones import BACKBONES
@@ -108,7 +109,8 @@ def train_model(
     """Train on ``train``, select on ``val``; other splits are not looked at.
 
     Regression targets are brought to mean 0 and variance 1 by the training split; the model gives
-    its answers in their units. Torch's random state is as before when this returns.
+    its answers in their units. Features are scaled as the dataset says, and the model does so with
+    those that it is given later. Torch's random state is as before when this returns.
 
     Args:
         dataset: The splits.
@@ -130,7 +132,7 @@ def train_model(
     if task.level == "node" and dataset.train.mask is not None:
         labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
-    unscaled = dataset if scale is None else scale.apply(dataset)
+    unscaled = _standardised(dataset if scale is None else scale.apply(dataset))
     told = on_epoch if on_epoch is None or scale is None else _in_units(on_epoch, scale)
     finished: list[tuple[Method, Progress, Trial]] = []
     for trial in plan.trials():
@@ -163,7 +165,8 @@ def train_model(
         method=method.eval(),
         task=task,
         architecture=Architecture.of(plan.method, trial.options, plan.spec),
-        featuriser=featuriser or {"kind": "tensors", "version": 1},
+        featuriser=(featuriser or {"kind": "tensors", "version": 1})
+        | ({"scaling": dataset.scaling} if dataset.scaling else {}),
         target_names=target_names,
         class_names=class_names,
         scale=scale,
@@ -191,6 +194,14 @@ def with_scores(model: Model, dataset: Dataset) -> Model:
         if len(graphs) and graphs.labels(level) is not None
     }
     return replace(model, metrics=scores)
+
+
+def _standardised(dataset: Dataset) -> Dataset:
+    """The dataset with its features scaled as it says."""
+    if not dataset.scaling:
+        return dataset
+    graphs = standardise(dataset.scaling, *dataset.splits.values())
+    return replace(dataset, splits=dict(zip(dataset.splits, graphs, strict=True)))
 
 
 def named_spec(

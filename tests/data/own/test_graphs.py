@@ -77,6 +77,10 @@ def test_edge_features_and_bare_nodes(tmp_path: Path) -> None:
     assert bool((batch.x == 1).all())
     assert batch.edge_attr is not None
     assert batch.edge_attr[:4].tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
+    assert own.dataset.scaling == {
+        "node": {"mean": [0], "scale": [1]},  # a constant stays 1
+        "edge": {"mean": [2, 3], "scale": [1, 1]},
+    }
     assert "1 graphs have no edges and are kept." in own.warnings
 
 

@@ -98,7 +98,9 @@ def test_ones_own_split_and_gaps(tmp_path: Path) -> None:
     own = read(ring(tmp_path), split_column="fold")
     assert own.names["test"] == ("acc-16", "acc-17", "acc-18")
     assert "1 nodes have no word in 'fold' and are in no split." in own.warnings
-    with pytest.raises(ValueError, match="row 3: column 'fold' is 'nope'; expected train"):
+    with pytest.raises(
+        ValueError, match=r"row 3 of nodes\.csv: column 'fold' is 'nope'; expected train"
+    ):
         read(ring(tmp_path, node1="acc-1,ok,1,1,r0,2024-01-02,nope"), split_column="fold")
 
 
@@ -150,6 +152,61 @@ def test_bad_rows_are_named(tmp_path: Path, changes: dict[str, str], message: st
         read(ring(tmp_path, **changes))
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "use"),
+    [
+        ("label", {}, "the column to predict"),
+        ("id", {}, "the column of ids"),
+        ("day", {"time": "day"}, "the column to split by"),
+        ("region", {"environment": "region"}, "the column to split by"),
+        ("fold", {"split_column": "fold"}, "the column to split by"),
+    ],
+)
+def test_a_column_with_another_use_is_no_feature(
+    tmp_path: Path, name: str, options: dict[str, str], use: str
+) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' is {use} and cannot be a feature too"):
+        read_nodes(**ring(tmp_path), features=["age", name], **options)  # type: ignore[arg-type]
+
+
+def test_the_scaling_is_that_of_the_training_nodes(tmp_path: Path) -> None:
+    own = read(ring(tmp_path), split_column="fold")
+    told = own.dataset.scaling["node"]
+    assert told["mean"] == [5.5, 2.75]  # of accounts 0 to 11
+    assert told["scale"] == pytest.approx([143**0.5 / 12**0.5, 143**0.5 / 12**0.5 / 2])
+    bare = read_nodes(**ring(tmp_path), features=[], split_column="fold")
+    assert bare.dataset.scaling == {}
+
+
+def test_messages_name_the_file_and_say_what_to_do(tmp_path: Path) -> None:
+    bad = ring(tmp_path, node1="acc-1,ok,1,1,r0,soon,train")
+    with pytest.raises(ValueError, match=r"row 3 of nodes\.csv: column 'day' is 'soon'.*correct"):
+        read(bad, time="day")
+    bad = ring(tmp_path, node1="acc-1,ok,1,1,,2024-01-02,train")
+    with pytest.raises(ValueError, match=r"row 3 of nodes\.csv: column 'region' is empty.*fill"):
+        read(bad, environment="region")
+    bad = ring(tmp_path, edge4="acc-4,acc-99", edge7="acc-98,acc-99")
+    with pytest.raises(ValueError, match=r"row 6 .*'acc-99', which is no id .*\(2 rows have such"):
+        read(bad)
+    # In predictions the features are those of the model.
+    bad = ring(tmp_path, node4=f"acc-4,ok,old,1,{NODE}")
+    with pytest.raises(ValueError, match=r"the feature 'age' is 'old'.*fill it in") as error:
+        read_node_graph(**bad, features=["age"])
+    assert "--feature" not in str(error.value)
+    unknown = {f"node{i}": f"acc-{i},,1,1,{NODE}" for i in range(COUNT)}
+    with pytest.raises(ValueError, match="missing in all 20 rows; fill in the labels"):
+        read(ring(tmp_path, **unknown))
+
+
+def test_one_class_in_training_is_named(tmp_path: Path) -> None:
+    same = {f"node{i}": f"acc-{i},ok,1,1,r0,2024-01-02,train" for i in range(12)}
+    with pytest.raises(ValueError, match="all 12 training nodes with a label are of class 'ok'"):
+        read(ring(tmp_path, **same), split_column="fold")
+    same |= {f"node{i}": f"acc-{i},ok,1,1,r0,2024-01-02,val" for i in range(12, 16)}
+    with pytest.raises(ValueError, match="the training side has class 'ok' only"):
+        read(ring(tmp_path, **same), split_column="fold")
+
+
 def test_bad_rows_of_later_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "BLOCK", 3)
     assert read(ring(tmp_path)).dataset.train.x[:, 0].tolist() == list(range(COUNT))
@@ -167,7 +224,7 @@ def test_columns_and_empty_tables(tmp_path: Path) -> None:
         read(paths, source="from")
     with pytest.raises(ValueError, match="at most one of environment, time and split_column"):
         read(paths, environment="region", time="day")
-    with pytest.raises(ValueError, match=r"edges.csv has no edges"):
+    with pytest.raises(ValueError, match=r"edges.csv has no edges.*add a row for every edge"):
         read_nodes(**write(tmp_path, ["1,0"], [], "id,label"))
     with pytest.raises(ValueError, match=r"nodes.csv has a header but no rows"):
         read_nodes(**write(tmp_path, [], ["1,2"], "id,label"))

@@ -140,7 +140,7 @@ def test_ones_own_validation_is_kept_while_it_can_judge() -> None:
 def test_training_with_one_class_falls_back_to_random() -> None:
     found = labels("a" * 18 + "bb")
     split = finish(by_order(np.arange(20.0)), found, rule="size")
-    assert "could not be made (the training side has one class only)" in split.warnings[0]
+    assert "could not be made (the training side has class 'a' only)" in split.warnings[0]
     assert split.source["used"] == "random"
     assert set(found.strata[split.parts["train"], 0]) == {0, 1}
     with pytest.raises(ValueError, match="the split 'own' cannot be used"):

@@ -79,6 +79,35 @@ def test_a_column_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None
     assert "column of a.csv" in str(error.value)
 
 
+@pytest.mark.parametrize("first", ["source|target", "source target", "id:label"])
+def test_a_delimiter_that_is_not_understood(tmp_path: Path, first: str) -> None:
+    path = write(tmp_path / "a.csv", f"{first}\n1 2\n")
+    with pytest.raises(ValueError, match=r"a\.csv: columns must be separated by commas") as error:
+        read_columns(path, ["source", "target"])
+    assert f"the first line is '{first}'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "asked"),
+    [
+        ("n1,n2", ["source", "target"]),
+        ("CCO,1", ["smiles"]),
+        ("a1,1,0,1", ["id", "label"]),  # two equal cells
+    ],
+)
+def test_a_missing_header(tmp_path: Path, first: str, asked: list[str]) -> None:
+    path = write(tmp_path / "a.csv", f"{first}\n")
+    match = f"a.csv: the first line must name the columns, and it is '{first}'"
+    with pytest.raises(ValueError, match=match):
+        read_columns(path, asked)
+
+
+def test_numbers_may_be_names_of_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,lable,0,1\na,b,1,2\n")
+    with pytest.raises(ValueError, match="'label'; did you mean 'lable'"):
+        read_columns(path, ["id", "label"])
+
+
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no file"):
         list(table_rows(tmp_path / "none.csv"))

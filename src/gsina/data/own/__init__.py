@@ -5,7 +5,7 @@ from gsina.data.own.molecules import read_molecules, stream_molecules
 from gsina.data.own.nodes import NodeGraph, read_node_graph, read_nodes
 from gsina.data.own.pyg import from_pyg, read_tu_graphs
 from gsina.data.own.result import Chunk, OwnData
-from gsina.data.own.tensors import read_data_file
+from gsina.data.own.tensors import read_data_file, read_graph_file
 
 __all__ = [
     "Chunk",
@@ -13,6 +13,7 @@ __all__ = [
     "OwnData",
     "from_pyg",
     "read_data_file",
+    "read_graph_file",
     "read_graphs",
     "read_molecules",
     "read_node_graph",

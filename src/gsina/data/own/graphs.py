@@ -83,6 +83,7 @@ def read_graphs(
         column=split_column,
         cells=_column(fields, split_column, path),
         seed=seed,
+        file=path.name,
     )
     return assemble(
         file_name(path),
@@ -105,6 +106,7 @@ def read_graphs(
             "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
             "fingerprint": _fingerprint(path),
         },
+        scale=True,
     )
 
 

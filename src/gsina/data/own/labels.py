@@ -90,7 +90,8 @@ def read_labels(
     for column in columns.values():
         if not column.values:
             raise ValueError(
-                f"target {column.name!r} is missing in all {len(rows)} rows; expected labels."
+                f"target {column.name!r} is missing in all {len(rows)} rows; fill in the labels "
+                "that are known, or name another column to predict."
             )
     many = len(columns) > 1
     if kind == "auto":

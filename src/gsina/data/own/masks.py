@@ -12,15 +12,16 @@ import torch
 from gsina.data.dataset import Dataset
 from gsina.data.own.labels import Labels, number
 from gsina.data.own.result import OwnData
-from gsina.data.own.rules import Parts
+from gsina.data.own.rules import Parts, row_of
 from gsina.data.own.splits import Split
 from gsina.data.packed import PackedGraphs
+from gsina.data.scaling import find_scaling
 
 #: Shares of train and val among nodes; the rest is for testing.
 NODE_SHARES = (0.6, 0.2)
 
 
-def by_environment(cells: Sequence[str], rows: Sequence[int], column: str) -> Parts:
+def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file: str = "") -> Parts:
     """The last environments are the test, those before them val.
 
     Environments are sorted as numbers, or as text if one of them is none. A fifth of them, but at
@@ -30,12 +31,13 @@ def by_environment(cells: Sequence[str], rows: Sequence[int], column: str) -> Pa
         cells: Environment of every node.
         rows: Row numbers, for messages.
         column: Name of the column.
+        file: Name of the file, for messages.
     """
     texts = [cell.strip() for cell in cells]
     if "" in texts:
         raise ValueError(
-            f"row {rows[texts.index('')]}: column {column!r} is empty; expected an environment "
-            "for every node."
+            f"{row_of(rows[texts.index('')], file)}: column {column!r} is empty; expected an "
+            "environment for every node: fill it in, or name another column."
         )
     numbers = {text: number(text) for text in set(texts)}
     plain = all(value is not None for value in numbers.values())
@@ -63,8 +65,12 @@ def masked(
     rows: Sequence[int],
     warnings: Sequence[str],
     source: dict[str, Any],
+    scale: bool = False,
 ) -> OwnData:
-    """Put one graph, the labels of its nodes and a split together."""
+    """Put one graph, the labels of its nodes and a split together.
+
+    With ``scale``, the dataset says how to bring its features to one scale.
+    """
     whole = replace(graphs, node_y=labels.y)
     splits: dict[str, PackedGraphs] = {}
     ids = {part: place[labels.known[place]] for part, place in split.parts.items()}
@@ -74,7 +80,13 @@ def masked(
         splits[part] = replace(whole, mask=mask)
     told = (*labels.warnings, *split.warnings, *warnings)
     return OwnData(
-        dataset=Dataset(name=name, task=labels.task, splits=splits, notes=told),
+        dataset=Dataset(
+            name=name,
+            task=labels.task,
+            splits=splits,
+            notes=told,
+            scaling=find_scaling(splits["train"]) if scale and "train" in splits else {},
+        ),
         names={part: tuple(names[i] for i in place.tolist()) for part, place in ids.items()}
         | {"all": tuple(names)},
         rows={part: tuple(rows[i] for i in place.tolist()) for part, place in ids.items()}

@@ -77,6 +77,7 @@ def read_molecules(
         column=split_column,
         cells=cells.get(split_column or "", ()),
         seed=seed,
+        file=path.name,
     )
     return assemble(
         file_name(path),

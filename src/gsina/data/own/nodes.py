@@ -94,6 +94,14 @@ def read_nodes(
             f"got {len(by)} columns to split by ({', '.join(by.values())}); expected at most one "
             "of environment, time and split_column."
         )
+    uses = {id: "the column of ids", label: "the column to predict"}
+    uses |= dict.fromkeys(by.values(), "the column to split by")
+    for name in features or ():
+        if name in uses:  # A model that sees its label learns nothing else.
+            raise ValueError(
+                f"{name!r} is {uses[name]} and cannot be a feature too; leave it out of the "
+                "features (--feature, in Python features=)."
+            )
     found = read_node_graph(
         nodes_csv,
         edges_csv,
@@ -106,14 +114,15 @@ def read_nodes(
     )
     labels = read_labels({label: found.cells[label]}, found.rows, kind=kind, level="node")
     rule, column = next(iter(by.items()), ("random", None))
+    file = Path(nodes_csv).name
     cells, warnings = found.cells.get(column or "", []), found.warnings
     parts: Parts | None
     if rule == "environment":
-        parts = by_environment(cells, found.rows, str(column))
+        parts = by_environment(cells, found.rows, str(column), file)
     elif rule == "time":
-        parts = by_order(times(cells, found.rows, str(column)), NODE_SHARES)
+        parts = by_order(times(cells, found.rows, str(column), file), NODE_SHARES)
     elif rule == "own":
-        parts = by_marks(cells, found.rows, str(column), gaps=True)
+        parts = by_marks(cells, found.rows, str(column), gaps=True, file=file)
         if empty := sum(not cell.strip() for cell in cells):
             warnings += (f"{empty} nodes have no word in {column!r} and are in no split.",)
     else:
@@ -129,13 +138,14 @@ def read_nodes(
         warnings=warnings,
         source={
             "kind": "nodes",
-            "file": Path(nodes_csv).name,
+            "file": file,
             "edges": Path(edges_csv).name,
             "columns": {"id": id, "targets": [label], "source": source, "target": target},
             "features": list(found.features),
             "directed": directed,
             "fingerprint": f"{fingerprint(nodes_csv)} {fingerprint(edges_csv)}",
         },
+        scale=bool(found.features),
     )
 
 
@@ -165,9 +175,13 @@ def read_node_graph(
     nodes_path, edges_path = Path(nodes_csv), Path(edges_csv)
     columns, table = records(nodes_path)
     check_columns(columns, [id, *extra, *(features or ())], nodes_path)
+    advice = "fill it in, as the nodes around it need it too"
     if features is None:
         features = [name for name in columns if name not in (id, *extra)]
-    x, names, rows, cells = _nodes(table, columns, id, list(features), list(extra), nodes_path)
+        advice += ", or name the columns of numbers to use (--feature, in Python features=)"
+    x, names, rows, cells = _nodes(
+        table, columns, id, list(features), list(extra), nodes_path, advice
+    )
     place: dict[str, int] = {}
     for index, name in enumerate(names):
         if name in place or not name:
@@ -197,7 +211,13 @@ def read_node_graph(
 
 
 def _nodes(
-    table: Records, columns: list[str], id: str, features: list[str], extra: list[str], path: Path
+    table: Records,
+    columns: list[str],
+    id: str,
+    features: list[str],
+    extra: list[str],
+    path: Path,
+    advice: str,
 ) -> tuple[Tensor, list[str], list[int], dict[str, list[str]]]:
     """Features, ids, row numbers and further columns of a node table."""
     id_place = columns.index(id)
@@ -216,7 +236,7 @@ def _nodes(
             cells[name] += [row[place] for _, row, _ in block]
         if features:
             texts = [[row[place] for place in feature_places] for _, row, _ in block]
-            blocks.append(_numbers(texts, numbers, features, path))
+            blocks.append(_numbers(texts, numbers, features, path, advice))
     if not names:
         raise ValueError(f"{path.name} has a header but no rows; expected one row for every node.")
     x = torch.from_numpy(np.concatenate(blocks)) if blocks else torch.ones(len(names), 1)
@@ -224,7 +244,7 @@ def _nodes(
 
 
 def _numbers(
-    texts: list[list[str]], rows: list[int], features: list[str], path: Path
+    texts: list[list[str]], rows: list[int], features: list[str], path: Path, advice: str
 ) -> NDArray[np.float32]:
     """Cells of a block as numbers ``[rows, features]``, or an error that names the first wrong."""
     try:
@@ -240,8 +260,7 @@ def _numbers(
                 what = f"is {cell!r}" if cell.strip() else "is empty"
                 raise ValueError(
                     f"row {row} of {path.name}: the feature {name!r} {what}, expected a number; "
-                    "fill it in, or name the columns of numbers to use (--feature, in Python "
-                    "features=)."
+                    f"{advice}."
                 )
     row, place = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
     raise ValueError(
@@ -259,6 +278,7 @@ def _edges(
     ends_of = itemgetter(columns.index(source), columns.index(target))
     blocks: list[NDArray[np.int64]] = []
     numbers: list[int] = []
+    lost, first_lost = 0, ""
     for block in in_pieces(rows, BLOCK):
         _check_width(block, path)
         numbers += [row for row, _, _ in block]
@@ -266,14 +286,20 @@ def _edges(
         ends = np.array([[place.get(end.strip(), -1) for end in pair] for pair in texts])
         if (ends < 0).any():
             first, side = (int(index) for index in np.argwhere(ends < 0)[0])
-            raise ValueError(
+            first_lost = first_lost or (
                 f"row {block[first][0]} of {path.name}: {(source, target)[side]} is "
-                f"{texts[first][side]!r}, which is no id in {table}; add the node or leave the "
-                "edge out."
+                f"{texts[first][side]!r}, which is no id in {table}"
             )
+            lost += int((ends < 0).any(axis=1).sum())
         blocks.append(ends)
+    if lost:
+        more = f" ({lost:,} rows have such an end in all)" if lost > 1 else ""
+        raise ValueError(f"{first_lost}{more}; add the missing nodes or leave such edges out.")
     if not blocks:
-        raise ValueError(f"{path.name} has no edges; expected one row for every edge.")
+        raise ValueError(
+            f"{path.name} has no edges below its header; add a row for every edge, with the ids of "
+            "the two nodes that it joins."
+        )
     ends = np.concatenate(blocks)
     _, first_of = np.unique(ends[:, 0] * len(place) + ends[:, 1], return_index=True)
     new = np.zeros(len(ends), dtype=bool)

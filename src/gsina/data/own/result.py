@@ -16,6 +16,7 @@ from gsina.data.featurize import FEATURIZER_VERSION
 from gsina.data.own.labels import Labels
 from gsina.data.own.splits import Split
 from gsina.data.packed import PackedGraphs
+from gsina.data.scaling import find_scaling
 
 #: Rows that a message names before it says how many more there are.
 NAMED = 5
@@ -90,18 +91,24 @@ def assemble(
     source: dict[str, Any],
     node_sizes: tuple[int, ...] = (),
     edge_sizes: tuple[int, ...] = (),
+    scale: bool = False,
 ) -> OwnData:
-    """Put graphs, labels and a split together; ``names`` and ``rows`` have one entry a graph."""
+    """Put graphs, labels and a split together; ``names`` and ``rows`` have one entry a graph.
+
+    With ``scale``, the dataset says how to bring its features to one scale.
+    """
     whole = replace(graphs, y=labels.y)
+    splits = {part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()}
     told = (*unreadable_warning(unreadable), *labels.warnings, *split.warnings, *warnings)
     return OwnData(
         dataset=Dataset(
             name=name,
             task=labels.task,
-            splits={part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()},
+            splits=splits,
             notes=told,
             node_sizes=node_sizes,
             edge_sizes=edge_sizes,
+            scaling=find_scaling(splits["train"]) if scale and "train" in splits else {},
         ),
         names={part: _pick(names, ids) for part, ids in split.parts.items()},
         rows={part: _pick(rows, ids) for part, ids in split.parts.items()},

@@ -78,7 +78,7 @@ def by_order(keys: NDArray[np.float64], shares: tuple[float, float] = SHARES) ->
 
 
 def by_marks(
-    marks: Sequence[str], rows: Sequence[int], column: str, *, gaps: bool = False
+    marks: Sequence[str], rows: Sequence[int], column: str, *, gaps: bool = False, file: str = ""
 ) -> Parts:
     """The user's own split.
 
@@ -87,6 +87,7 @@ def by_marks(
         rows: Row numbers, for messages.
         column: Name of the column.
         gaps: Whether rows without a word are in no split instead of an error.
+        file: Name of the file, for messages.
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     for place, (mark, row) in enumerate(zip(marks, rows, strict=True)):
@@ -95,14 +96,16 @@ def by_marks(
             continue
         if word not in MARKS:
             raise ValueError(
-                f"row {row}: column {column!r} is {mark!r}; expected train, val or test."
+                f"{row_of(row, file)}: column {column!r} is {mark!r}; expected train, val, test or "
+                f"id_test{' (or an empty cell, for no split)' if gaps else ''}: correct the cell, "
+                "or name another column."
             )
         parts.setdefault(MARKS[word], []).append(place)
     for needed in ("train", "test"):
         if not parts[needed]:
             raise ValueError(
                 f"column {column!r} marks no row as {needed}; expected some of each of train, val "
-                "and test."
+                f"and test: write {needed} in some rows, or name another column."
             )
     return _sorted(parts)
 
@@ -126,7 +129,9 @@ def at_random(
     return {"train": np.setdiff1d(rest, val), "val": val, "test": test}
 
 
-def times(cells: Sequence[str], rows: Sequence[int], column: str) -> NDArray[np.float64]:
+def times(
+    cells: Sequence[str], rows: Sequence[int], column: str, file: str = ""
+) -> NDArray[np.float64]:
     """Keys for :func:`by_order` from a column of numbers or of ISO dates ``[rows]``."""
     values = [number(cell) for cell in cells]
     dates = bool(values) and values[0] is None
@@ -135,10 +140,16 @@ def times(cells: Sequence[str], rows: Sequence[int], column: str) -> NDArray[np.
     for cell, row, value in zip(cells, rows, values, strict=True):
         if value is None:
             raise ValueError(
-                f"row {row}: column {column!r} is {cell!r}; expected "
-                + ("a date such as 2024-01-31, or numbers in all rows." if dates else "a number.")
+                f"{row_of(row, file)}: column {column!r} is {cell!r}; expected "
+                + ("a date such as 2024-01-31, or numbers in all rows" if dates else "a number")
+                + ": correct the cell, or name another column of times."
             )
     return np.array(values, dtype=np.float64)
+
+
+def row_of(row: int, file: str = "") -> str:
+    """Where something is wrong: the row, and the file if its name is known."""
+    return f"row {row} of {file}" if file else f"row {row}"
 
 
 def _sorted(parts: dict[str, list[int]] | Parts) -> Parts:

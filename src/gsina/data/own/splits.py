@@ -74,6 +74,7 @@ def divide(
     column: str | None,
     cells: Sequence[str],
     seed: int,
+    file: str = "",
 ) -> Split:
     """Split graphs by any rule.
 
@@ -86,6 +87,7 @@ def divide(
         column: Name of the split column.
         cells: Its text, one a graph.
         seed: Seed of all draws.
+        file: Name of the file, for messages.
     """
     if rule == "scaffold":
         parts = by_groups(groups)
@@ -99,10 +101,10 @@ def divide(
                 "groups: choose another column or split."
             )
     elif rule == "time":
-        keys = times(cells, rows, str(column))
+        keys = times(cells, rows, str(column), file)
         parts = by_order(keys) if len(rows) > 2 else None
     elif rule == "own":
-        parts = by_marks(cells, rows, str(column))
+        parts = by_marks(cells, rows, str(column), file=file)
     else:
         parts = at_random(labels, seed)
     return finish(parts, labels, rule=rule, column=column, seed=seed)
@@ -156,6 +158,7 @@ def finish(
         held = draw(labels, parts["train"], ID_SHARE, np.random.default_rng(seed + 1), keep=1)
         parts = parts | {"train": np.setdiff1d(parts["train"], held), "id_test": held}
     parts = {name: ids for name, ids in parts.items() if len(ids)}
+    _check_training(parts["train"], labels)
     told += _gaps(parts, labels)
     sizes = {name: len(ids) for name, ids in parts.items()}
     source = {"rule": rule, "used": used, "column": column, "seed": seed, "sizes": sizes}
@@ -175,8 +178,21 @@ def _no_training(parts: Parts, labels: Labels, needed: Sequence[str]) -> str:
     if not any(found):
         return "no training row has a label"
     if labels.task.kind != "regression" and all(len(values) < 2 for values in found):
-        return "the training side has one class only"
+        only = _named(labels, found[0]) if len(found) == 1 else "one class in every target"
+        return f"the training side has {only} only"
     return ""
+
+
+def _check_training(ids: Ids, labels: Labels) -> None:
+    """Refuse training rows of a single class of a single target, by its name."""
+    found = _classes(labels, ids)
+    if labels.task.kind == "regression" or len(found) != 1 or len(found[0]) != 1:
+        return
+    count, what = int(labels.known[ids].sum()), f"{labels.task.level}s"
+    raise ValueError(
+        f"all {count} training {what} with a label are of {_named(labels, found[0])}; expected at "
+        f"least two classes: divide the {what} in another way, or add {what} of other classes."
+    )
 
 
 def _no_validation(parts: Parts, labels: Labels, rule: str) -> str:

@@ -7,8 +7,10 @@ is one row. Files may be packed with gzip.
 from __future__ import annotations
 
 import csv
+import difflib
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ Records = Iterator[tuple[int, list[str], str | None]]
 LONGEST_LINE = 10_000_000
 #: What may stand between two cells; the one that the header has most of is taken.
 DELIMITERS = ",\t;"
+#: What people put there too, which is not understood.
+OTHER_DELIMITERS = r"\||:|\s+"
 GZIP, UTF8_BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -153,10 +157,22 @@ def in_pieces(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def check_columns(there: Iterable[str], asked: Iterable[str], path: Path | str) -> None:
-    """Raise if a column is not there; the message lists those that are."""
-    known = list(there)
-    for name in asked:
-        check_name(name, known, f"column of {Path(path).name}")
+    """Raise if a column is not there; the message lists those that are.
+
+    Where the first line does not look like names of columns at all, the message says so instead.
+    """
+    known, names, file = list(there), list(dict.fromkeys(asked)), Path(path).name
+    if names and not set(names) & set(known):
+        if len(known) == 1 and len(re.split(OTHER_DELIMITERS, known[0])) > 1:
+            raise ValueError(
+                f"{file}: columns must be separated by commas, semicolons or tabs; the first line "
+                f"is {_short(known[0])}."
+            )
+        near = any(difflib.get_close_matches(name, known, cutoff=0.5) for name in names)
+        if any(map(_like_data, known)) or (len(names) > 1 and not near):
+            raise ValueError(_no_header(file, known, names))
+    for name in names:
+        check_name(name, known, f"column of {file}")
 
 
 def no_rows(path: Path, problems: Sequence[tuple[int, str]]) -> str:
@@ -237,7 +253,31 @@ def _start(text: Iterator[str], path: Path) -> tuple[str, list[str]]:
     names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
     for name in names:
         if names.count(name) > 1:
+            if any(map(_like_data, names)):
+                raise ValueError(_no_header(path.name, names))
             raise ValueError(
                 f"{path.name} has two columns called {name!r}; give every column a name of its own."
             )
     return delimiter, names
+
+
+def _like_data(name: str) -> bool:
+    """Whether a cell of the first line is a number or empty, as in a table without a header."""
+    try:
+        float(name or "0")
+    except ValueError:
+        return False
+    return True
+
+
+def _no_header(file: str, known: Sequence[str], names: Sequence[str] = ()) -> str:
+    """The sentence for a first line that names none of the columns."""
+    asked = f" ({', '.join(map(repr, names[:4]))}{', ...' * (len(names) > 4)})" if names else ""
+    return (
+        f"{file}: the first line must name the columns, and it is {_short(','.join(known))}; put a "
+        f"line with the names{asked} above the rows, or say what the columns are called."
+    )
+
+
+def _short(line: str) -> str:
+    return repr(line if len(line) <= 60 else f"{line[:60]}...")

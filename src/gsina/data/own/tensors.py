@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
@@ -21,6 +22,11 @@ from gsina.data.packed import PackedGraphs
 from gsina.names import check_name
 
 HOW = "save it with torch.save(data.to_dict(), path) or safetensors.torch.save_file"
+#: What a file must have, and what each is.
+NEEDED = {
+    "edge_index": "whole numbers [2, E], the nodes that each edge joins",
+    "y": "the label of every node [N], -1 or NaN where it is not known",
+}
 MASKS = ("train", "val", "test", "id_test")
 
 
@@ -50,20 +56,12 @@ def read_data_file(
     """
     path = Path(path)
     tensors = _tensors(path)
-    for needed in ("edge_index", "y"):
-        if needed not in tensors:
-            raise ValueError(
-                f"{path.name} has no {needed} but {', '.join(sorted(tensors)) or 'nothing'}; {HOW}."
-            )
-    y, edge_index = tensors["y"], tensors["edge_index"].long()
-    count = len(y) if y.dim() else 0
-    graphs = PackedGraphs(
-        x=_features(tensors.get("x"), count, path),
-        edge_index=_edges(edge_index, count, path),
-        node_ptr=torch.tensor([0, count]),
-        edge_ptr=torch.tensor([0, edge_index.size(1)]),
-        edge_attr=tensors.get("edge_attr"),
-    )
+    _check_there(tensors, NEEDED, path)
+    y = tensors["y"]
+    if y.dim() not in (1, 2) or not y.numel():
+        raise ValueError(f"{path.name}: y is {list(y.shape)}; expected a label a node, [N].")
+    count = len(y)
+    graphs = _graph(tensors, count, path)
     names = [str(node) for node in range(count)]
     rows = range(1, count + 1)
     labels = read_labels(_cells(y), rows, kind=kind, level="node")
@@ -78,6 +76,41 @@ def read_data_file(
         rows=rows,
         warnings=(),
         source={"kind": "nodes", "file": path.name, "fingerprint": fingerprint(path)},
+    )
+
+
+def read_graph_file(path: Path | str) -> PackedGraphs:
+    """Read one graph without labels, for instance to predict; see :func:`read_data_file`.
+
+    Raises:
+        ValueError: There is neither ``x`` nor ``y`` to tell how many nodes there are, or the file
+            is no such file.
+    """
+    path = Path(path)
+    tensors = _tensors(path)
+    told = next((name for name in ("x", "y") if name in tensors), "x")
+    _check_there(tensors, ("edge_index", told), path)
+    return _graph(tensors, len(tensors[told]), path)
+
+
+def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) -> None:
+    for name in needed:
+        if name not in tensors:
+            raise ValueError(
+                f"{path.name} has no {name} but {', '.join(sorted(tensors)) or 'nothing'}; add "
+                f"{name} ({NEEDED.get(name, 'the features of every node [N, F]')}) and {HOW}."
+            )
+
+
+def _graph(tensors: dict[str, Tensor], count: int, path: Path) -> PackedGraphs:
+    x = _features(tensors.get("x"), count, path)
+    edge_index = _edges(tensors["edge_index"], count, path)
+    return PackedGraphs(
+        x=x,
+        edge_index=edge_index,
+        node_ptr=torch.tensor([0, count]),
+        edge_ptr=torch.tensor([0, edge_index.size(1)]),
+        edge_attr=tensors.get("edge_attr"),
     )
 
 
@@ -102,7 +135,10 @@ def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
         return torch.ones(count, 1)
     x = (x[:, None] if x.dim() == 1 else x).float()
     if x.dim() != 2 or len(x) != count:
-        raise ValueError(f"{path.name}: x is {list(x.shape)}; expected [{count}, F] as y says.")
+        raise ValueError(
+            f"{path.name}: x is {list(x.shape)} but y has {count} labels; expected a row of x [N, "
+            "F] and a label for every node (-1 or NaN where it is not known)."
+        )
     wrong = ~x.isfinite().all(dim=1)
     if bool(wrong.any()):
         node = int(wrong.nonzero()[0])
@@ -114,13 +150,22 @@ def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise ValueError(f"{path.name}: edge_index is {list(edge_index.shape)}; expected [2, E].")
     if edge_index.size(1) == 0:
-        raise ValueError(f"{path.name} has no edges; expected one column of edge_index for each.")
+        raise ValueError(
+            f"{path.name} has no edges; add a column to edge_index for each, with the numbers of "
+            "the two nodes that it joins."
+        )
+    if edge_index.is_floating_point() or edge_index.dtype == torch.bool:
+        raise ValueError(
+            f"{path.name}: edge_index is {edge_index.dtype}; expected whole numbers of nodes: "
+            "convert it with edge_index.long()."
+        )
+    edge_index = edge_index.long()
     outside = ((edge_index < 0) | (edge_index >= count)).any(dim=0)
     if bool(outside.any()):
         edge = int(outside.nonzero()[0])
         raise ValueError(
             f"{path.name}: edge {edge} joins {edge_index[:, edge].tolist()}; expected nodes 0 to "
-            f"{count - 1}."
+            f"{count - 1}, as there are {count} nodes."
         )
     return edge_index
 
@@ -160,7 +205,10 @@ def _parts(
     if not found:
         return at_random(labels, seed, NODE_SHARES), "random", None
     if missing := [part for part in ("train", "test") if part not in found]:
-        raise ValueError(f"{path.name} has masks but no {missing[0]}_mask; {HOW}.")
+        raise ValueError(
+            f"{path.name} has masks but no {missing[0]}_mask; add one, bool [{len(rows)}] and true "
+            f"for the nodes to {missing[0]} on, or leave all masks out for a random split."
+        )
     return {"val": np.zeros(0, dtype=np.int64)} | found, "own", None
 
 

@@ -21,11 +21,12 @@ const GsinaDensity = (() => {
   const mean = (curve) => (curve.count ? (curve.sum / curve.count).toFixed(3) : "none");
 
   /** The plot in one sentence. */
-  function describe(curves, known, edgeWord) {
+  function describe(curves, known, edgeWord, parts = false) {
     if (!curves[0].count && !curves[1].count) return `No ${edgeWord} weights to plot.`;
-    return known
-      ? `Mean weight ${mean(curves[1])} in the true part, else ${mean(curves[0])}.`
-      : `Mean weight ${mean(curves[0])} over ${curves[0].pairs} ${edgeWord}${curves[0].pairs === 1 ? "" : "s"}.`;
+    if (known) return `Mean weight ${mean(curves[1])} in the true part, else ${mean(curves[0])}.`;
+    const count = `${curves[0].pairs} ${parts ? "drawn " : ""}${edgeWord}${curves[0].pairs === 1 ? "" : "s"}`;
+    const beyond = parts ? "; over the whole graph it is r" : "";
+    return `Mean weight ${mean(curves[0])} over ${count}${beyond}.`;
   }
 
   function draw(canvas, curves, known, palette) {

@@ -31,6 +31,9 @@ class PageGraph:
         output_names: Names of the probabilities or values.
         target_truth: The truth of each of ``values``, NaN where it is unknown; or none.
         centre: The node that the prediction is about, if it is about one.
+        weights: The model's own weights ``[P]``, for pages whose solver cannot find them from the
+            graph alone; ``None`` where it can.
+        node_weights: The model's own weights of the nodes ``[N]``, where ``weights`` are given.
     """
 
     name: str
@@ -50,15 +53,25 @@ class PageGraph:
     output_names: tuple[str, ...] = ()
     target_truth: tuple[float, ...] = ()
     centre: int | None = None
+    weights: Tensor | None = None
+    node_weights: Tensor | None = None
 
     def __post_init__(self) -> None:
         nodes, pairs = self.positions.size(0), self.edges.size(-1)
         _expect(self.positions.shape == (nodes, 2), "positions", "[N, 2]", self.positions)
         _expect(self.edges.shape == (2, pairs), "edges", "[2, P]", self.edges)
-        per_pair = {"scores": self.scores, "copies": self.copies, "edge_truth": self.edge_truth}
+        per_pair = {
+            "scores": self.scores,
+            "copies": self.copies,
+            "edge_truth": self.edge_truth,
+            "weights": self.weights,
+        }
         for name, value in per_pair.items():
             if value is not None:
                 _expect(value.shape == (pairs,), name, f"[{pairs}], one a pair of nodes", value)
+        if self.node_weights is not None:
+            right = self.node_weights.shape == (nodes,)
+            _expect(right, "node_weights", f"[{nodes}], one a node", self.node_weights)
         if pairs and not 0 <= int(self.edges.min()) <= int(self.edges.max()) < nodes:
             raise ValueError(
                 f"edges of {self.name!r} must lie in 0 .. {nodes - 1}, got {int(self.edges.min())} "

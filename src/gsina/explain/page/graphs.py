@@ -30,14 +30,15 @@ def page_graphs(
     centres: Sequence[int] | None = None,
     class_names: Sequence[str] = (),
     target_names: Sequence[str] = (),
+    own_weights: bool = False,
 ) -> list[PageGraph]:
     """Lay out graphs and put predictions and truth into words.
 
     The scores of GSINA are stored after their standardisation, so the page's weights at the model's
-    ratio and temperature are the model's own (for ``scope="graph"``; with ``"batch"`` the page
-    holds the share in every graph instead). A method whose attention is no soft top-r keeps its
-    order of the edges; the page solves the soft top-r from its scores, or, where it has only
-    weights, from their logits.
+    ratio and temperature are the model's own. Where that cannot be (parts of a graph,
+    ``scope="batch"``, Sinkhorn sweeps, an attention that is no soft top-r), ``own_weights`` stores
+    the model's weights besides, to be shown until a slider is moved. From then on the page solves
+    the soft top-r from the scores, or, where there are only weights, from their logits.
 
     Args:
         graphs: The graphs G, in the order of the predictions.
@@ -50,6 +51,7 @@ def page_graphs(
         centres: The node of each graph that its prediction is about, if it is about one.
         class_names: Names of the classes; by default their numbers.
         target_names: Names of the columns of several targets; by default their numbers.
+        own_weights: Whether to store the weights of the predictions besides the scores.
     """
     per_graph: tuple[tuple[str, Sequence[object] | None], ...] = (
         ("names", names),
@@ -71,9 +73,12 @@ def page_graphs(
     pairs = _pairs(graphs, predictions)
     readings = read(predictions.logits, graphs, task, class_names, target_names)
     counts, ptr = graphs.node_ptr.diff().tolist(), pairs.ptr.tolist()
+    first = graphs.node_ptr.tolist()
+    weights, of_nodes = (pairs.weights, predictions.node) if own_weights else (None, None)
     result = []
     for graph, reading in enumerate(readings):
         rows = slice(ptr[graph], ptr[graph + 1])
+        members = slice(first[graph], first[graph + 1])
         edges = pairs.edges[:, rows]
         places, symbols, orders = _place(counts[graph], edges, smiles[graph] if smiles else None)
         result.append(
@@ -87,6 +92,8 @@ def page_graphs(
                 edge_orders=orders,
                 edge_truth=None if pairs.truth is None else pairs.truth[rows],
                 centre=centres[graph] if centres else None,
+                weights=None if weights is None else weights[rows],
+                node_weights=None if of_nodes is None else of_nodes[members],
                 **reading._asdict(),
             )
         )
@@ -102,6 +109,7 @@ class _Pairs(NamedTuple):
         copies: Stored edges of each pair ``[P]``.
         scores: One a pair ``[P]``, or ``None``.
         truth: One a pair ``[P]``, bool, or ``None``.
+        weights: One a pair ``[P]``, or ``None``.
     """
 
     edges: Tensor
@@ -109,6 +117,7 @@ class _Pairs(NamedTuple):
     copies: Tensor
     scores: Tensor | None
     truth: Tensor | None
+    weights: Tensor | None
 
 
 def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
@@ -118,7 +127,7 @@ def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
     opposite = position if reverse is None else reverse + graphs.edge_ptr[edge_graph]
     first = position <= opposite
     back = opposite[first]
-    scores, truth = _scores(predictions), graphs.edge_truth
+    scores, truth, weights = _scores(predictions), graphs.edge_truth, predictions.edge
     if scores is not None and scores.shape != position.shape:
         raise ValueError(
             f"got attention of {scores.numel()} edges for graphs with {position.numel()}; pass the "
@@ -131,6 +140,7 @@ def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
         # Halves before the sum: the two are mostly equal, and so stay exactly what they are.
         scores=None if scores is None else scores[first] / 2 + scores[back] / 2,
         truth=None if truth is None else truth[first] | truth[back],
+        weights=None if weights is None else weights[first] / 2 + weights[back] / 2,
     )
 
 

@@ -10,6 +10,8 @@
   const graphs = data.graphs.map(prepare);
   const solvable = graphs.some((graph) => graph.scores);
   const nodeWord = data.molecules ? "atom" : "node", edgeWord = data.molecules ? "bond" : "edge";
+  const cardWord = graphs.some((graph) => graph.centre !== undefined) ? "node" : "graph";
+  const whole = data.whole && prepareWhole(data.whole); // The graph that the drawn ones are parts of.
   const state = {
     ratio: data.ratio, tau: data.temperature, version: 0, shown: graphs, current: 0,
     open: null, marked: -1, stepMs: 0, densityMs: 0,
@@ -39,12 +41,33 @@
     return graph;
   }
 
+  function prepareWhole({ scores, counts }) {
+    const exact = Float64Array.from(scores, data.single ? Math.fround : Number);
+    return { scores: exact, counts, out: new Float64Array(scores.length), version: -1, lambda: NaN };
+  }
+
+  /** The lambda that holds the share over the whole graph. */
+  function wholeDual() {
+    const { ratio, tau, version } = state;
+    if (ratio >= 1) return Infinity;
+    if (whole.version !== version) {
+      whole.lambda = GsinaSolver.softTopR(whole.scores, whole.counts, ratio, tau, whole.out, whole.lambda);
+      whole.version = version;
+    }
+    return whole.lambda;
+  }
+
+  const atModel = () => state.ratio === data.ratio && state.tau === data.temperature;
+
   function solve(graph) {
     if (!graph.scores || graph.version === state.version) return graph;
     const { scores, copies, weights, ends, node } = graph;
     const { ratio, tau } = state;
-    graph.lambda = GsinaSolver.softTopR(scores, copies, ratio, tau, weights, graph.lambda);
-    GsinaSolver.nodeWeights(ends, copies, weights, ratio, data.node, node);
+    if (graph.own && atModel()) weights.set(graph.own);
+    else if (whole) GsinaSolver.atDual(scores, wholeDual(), tau, weights);
+    else graph.lambda = GsinaSolver.softTopR(scores, copies, ratio, tau, weights, graph.lambda);
+    if (graph.ownNode && atModel()) node.set(graph.ownNode);
+    else GsinaSolver.nodeWeights(ends, copies, weights, ratio, data.node, node);
     graph.version = state.version;
     return graph;
   }
@@ -183,7 +206,7 @@
   }
 
   function finishDensity(curves) {
-    const text = GsinaDensity.describe(curves, known, edgeWord);
+    const text = GsinaDensity.describe(curves, known, edgeWord, Boolean(whole));
     GsinaDensity.draw($("density"), curves, known, GsinaDraw.PALETTES[theme()]);
     $("density").setAttribute("aria-label", `Density of the ${edgeWord} weights. ${text}`);
     $("density-text").textContent = text;
@@ -214,7 +237,9 @@
     for (const [id, value] of [["ratio-number", state.ratio], ["tau-number", state.tau]]) {
       if (document.activeElement !== $(id)) $(id).value = short(value);
     }
-    $("reset").disabled = state.ratio === data.ratio && state.tau === data.temperature;
+    $("reset").disabled = atModel();
+    $("whose").textContent = atModel() ? "Shown are the model’s own weights."
+      : `Shown are weights for this r and τ${whole ? " over the whole graph" : ""}, not the model’s.`;
   }
 
   function startSliders() {
@@ -278,7 +303,7 @@
     focusable(0);
     $("nothing").hidden = state.shown.length > 0;
     $("count").textContent = shown.size === graphs.length
-      ? `${graphs.length} graphs` : `${shown.size} of ${graphs.length} graphs`;
+      ? `${graphs.length} ${cardWord}s` : `${shown.size} of ${graphs.length} ${cardWord}s`;
     say(() => $("count").textContent);
     refresh();
   }
@@ -323,7 +348,7 @@
     }
     showOutputs(graph);
     if (!$("large").open) {
-      $("sliders-large").append($("sliders"));
+      if (solvable) $("sliders-large").append($("sliders"));
       $("large").showModal();
       $("edges").focus({ preventScroll: true });
     }

@@ -62,6 +62,12 @@ const GsinaSolver = (() => {
     return lambda;
   }
 
+  /** Weights sigmoid(2 s / tau + lambda) for a lambda that is known: that of a larger graph. */
+  function atDual(scores, lambda, tau, out) {
+    for (let i = 0; i < scores.length; i++) out[i] = 1 / (1 + Math.exp(-((2 / tau) * scores[i] + lambda)));
+    return out;
+  }
+
   /**
    * Weights of the nodes: the largest, or the mean, over the edges that start or end there.
    *
@@ -89,6 +95,6 @@ const GsinaSolver = (() => {
     return out;
   }
 
-  return { softTopR, nodeWeights };
+  return { softTopR, atDual, nodeWeights };
 })();
 if (typeof module !== "undefined") module.exports = GsinaSolver;

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from gsina.data.files import write_aside
 from gsina.explain.page.graph import PageGraph
+from gsina.explain.page.whole import condense
 from gsina.names import check_name
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
 
@@ -40,6 +41,7 @@ def write_page(
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
+    whole: Tensor | None = None,
 ) -> None:
     """Write graphs, their predictions and the live soft top-r into one HTML file.
 
@@ -59,6 +61,8 @@ def write_page(
         notes: Sentences to show on top.
         order: Name of the order that the graphs are given in, where sorting starts.
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
+        whole: Scores of all edges ``[E]`` of the one graph that the graphs are parts of. The share
+            then holds over these, as it does in the model, and not in every part.
     """
     check_numbers(ratio, temperature, 0.0, 1)
     check_name(node, NODE_ATTENTIONS, "node attention")
@@ -77,6 +81,7 @@ def write_page(
         "notes": list(map(str, notes)),
         "order": order,
         "molecules": molecules,
+        "whole": None if whole is None else _whole(whole, double),
         "graphs": [_graph(graph, double, names) for graph in graphs],
         "outputNames": [list(known) for known in names],
     }
@@ -140,6 +145,8 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
         "right": graph.right,
         "confidence": None if graph.confidence is None else _rounded([graph.confidence])[0],
         "edgeTruth": None if graph.edge_truth is None else graph.edge_truth.int().tolist(),
+        "own": None if graph.weights is None else _rounded(graph.weights.tolist()),
+        "ownNode": None if graph.node_weights is None else _rounded(graph.node_weights.tolist()),
     }
     if graph.output_names:
         entry["names"] = names.setdefault(graph.output_names, len(names))
@@ -148,6 +155,11 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
         for key, value in entry.items()
         if value not in (None, "", ()) and (value != [] or key in ("scores", "places", "ends"))
     }
+
+
+def _whole(scores: Tensor, double: bool) -> dict[str, Any]:
+    values, counts = condense(scores)
+    return {"scores": _numbers(values, double), "counts": counts.tolist()}
 
 
 def _places(graph: PageGraph) -> list[int]:

@@ -1,0 +1,30 @@
+"""The scores of a whole graph, in short, for pages that show parts of it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+#: Different scores that are kept as they are; more are put together in so many groups.
+MOST = 5000
+
+
+def condense(scores: Tensor, most: int = MOST) -> tuple[Tensor, Tensor]:
+    """Scores ``[E]`` as values ``[U]``, ascending, and how many edges have each ``[U]``.
+
+    Up to ``most`` different scores are exact. More are sorted and cut into ``most`` groups of equal
+    size, each with its mean: the mean of the weights, from which the page finds the dual of the
+    whole graph, hangs on their distribution alone.
+
+    Args:
+        scores: Scores of all edges.
+        most: Largest number of values.
+    """
+    values, counts = torch.unique(scores, return_counts=True)
+    if len(values) <= most:
+        return values, counts
+    ordered = scores.sort().values.double()
+    bounds = torch.linspace(0, len(ordered), most + 1, dtype=torch.float64).long()
+    total = torch.cat([ordered.new_zeros(1), ordered.cumsum(0)])
+    sizes = bounds.diff()
+    return (total[bounds].diff() / sizes).to(scores.dtype), sizes
