@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 
 from gsina.cli import show
 from gsina.cli.options import Threads, numbers, use_threads
+from gsina.words import METRICS
 
 if TYPE_CHECKING:
     from gsina.experiments.results import Job, Results
@@ -232,7 +233,7 @@ class _Grid:
         else:
             metric = finished.result["metric"]
             value = show.number(ood_score(finished.result), metric)
-            show.say(f"{label}: OOD test {show.METRICS[metric]} {value}")
+            show.say(f"{label}: OOD test {METRICS[metric]} {value}")
         self._show("")
 
     def _show(self, now: str) -> None:

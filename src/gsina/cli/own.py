@@ -13,6 +13,7 @@ from gsina.cli import show
 from gsina.cli.options import command
 from gsina.cli.own_options import TU, Source, read_options
 from gsina.cli.progress import Count, Epochs
+from gsina.words import METRICS, SPLITS
 
 if TYPE_CHECKING:
     from gsina.data.own import OwnData
@@ -203,7 +204,7 @@ def _introduce(own: OwnData) -> None:
     from gsina.experiments.own import shifted
 
     task, far = own.dataset.task, shifted(own)
-    parts = sorted(own.dataset.splits, key=lambda split: [*show.SPLITS, split].index(split))
+    parts = sorted(own.dataset.splits, key=lambda split: [*SPLITS, split].index(split))
     sizes = ", ".join(f"{len(own.names[part]):,} {show.split_name(part, far)}" for part in parts)
     show.say(f"{own.dataset.name}: {sizes} {task.level}s")
     what = {"binary": "yes or no", "multiclass": f"{task.outputs} classes"}
@@ -240,15 +241,15 @@ def _conclude(finished: OwnRun, own: OwnData, out: Path) -> None:
     if own.unreadable:
         show.say(f"rows that could not be read: {out / 'unreadable.csv'}")
     show.say(f"model: {out / 'model'}")
-    show.say(f"what it looks at, in a browser: {out / 'report.html'}")
+    show.say(f"to look at in a browser: {out / 'report.html'}")
     show.say(f"next: {_next(model.featuriser, out)}")
 
 
 def _targets_table(result: dict[str, Any]) -> Table:
     """The main metric, target by target."""
     metric = result["metric"]
-    splits = [split for split in show.SPLITS if split in result["metrics"]]
-    title = show.METRICS[metric]
+    splits = [split for split in SPLITS if split in result["metrics"]]
+    title = METRICS[metric]
     heads = (show.split_name(split, result["shifted"]) for split in splits)
     table = Table(f"{title} of", *heads, box=show.BOX)
     for column in table.columns[1:]:

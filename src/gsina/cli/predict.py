@@ -119,7 +119,9 @@ def input_files(
         if file is not None and not tables:
             tables = (file,)
         elif file is not None or len(tables) != 2:
-            raise ValueError("this model predicts nodes; give --nodes and --edges.")
+            raise ValueError(
+                "this model predicts nodes; give --nodes and --edges, or one file of tensors."
+            )
     elif tables or file is None:
         raise ValueError("this model predicts whole graphs; give one file of them.")
     else:

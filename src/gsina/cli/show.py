@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gsina.words import METRICS, SPLITS
+
 #: Lines under the header only: quiet, and readable when copied.
 BOX = SIMPLE_HEAD
 
@@ -28,22 +30,6 @@ FAILED = 2
 #: Exit code after Ctrl-C, as shells have it.
 INTERRUPTED = 130
 
-SPLITS = {
-    "train": "training",
-    "val": "validation",
-    "id_test": "in-distribution test",
-    "test": "OOD test",
-}
-METRICS = {
-    "accuracy": "accuracy",
-    "roc_auc": "ROC-AUC",
-    "mcc": "MCC",
-    "f1": "F1",
-    "rmse": "RMSE",
-    "r2": "R2",
-    "explanation_auc": "explanation ROC-AUC",
-    "precision_at_5": "precision@5",
-}
 #: Metrics that are shares, shown in percent.
 SHARES = {"accuracy", "roc_auc", "f1", "explanation_auc", "precision_at_5"}
 
@@ -115,7 +101,7 @@ def number(value: float | None, name: str) -> str:
 
 def split_name(split: str, shifted: bool = True) -> str:
     """A split in words; ``shifted`` says whether the test split is out of distribution."""
-    return "test" if split == "test" and not shifted else SPLITS.get(split, split)
+    return "OOD test" if split == "test" and shifted else SPLITS.get(split, split)
 
 
 def metrics_table(

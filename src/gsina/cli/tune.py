@@ -15,6 +15,7 @@ from gsina.cli.own import OwnPlan, make_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Count
 from gsina.cli.trials import Trials, settings_text
+from gsina.words import METRICS, SPLITS
 
 if TYPE_CHECKING:
     from gsina.data.dataset import Dataset
@@ -196,10 +197,10 @@ def _introduce(search: Search) -> None:
     level, sizes = search.task.level, []
     for split, part in search.dataset.splits.items():
         count = len(part) if part.mask is None else int(part.mask.sum())
-        sizes.append(f"{count:,} {show.SPLITS[split]}")
+        sizes.append(f"{count:,} {SPLITS[split]}")
     show.say(f"{search.dataset.name}: {', '.join(sizes)} {level}s; test data are left out")
     names = ", ".join(knob.name for knob in search.knobs)
-    metric = show.METRICS.get(search.task.metric, search.task.metric)
+    metric = METRICS.get(search.task.metric, search.task.metric)
     show.say(f"to vary: {names}; judged by validation {metric}")
 
 
@@ -260,7 +261,7 @@ def _conclude(tuned: Tuned, written: list[Path], out: Path) -> None:
     task = tuned.search.task
     names = [knob.name for knob in tuned.search.knobs]
     words = [name.replace("_", " ") for name in names]
-    head = ("trial", f"validation {show.METRICS[task.metric]}", *words, "epochs")
+    head = ("trial", f"validation {METRICS[task.metric]}", *words, "epochs")
     table = Table(*head, box=show.BOX)
     for column in table.columns[1:]:
         column.justify = "right"

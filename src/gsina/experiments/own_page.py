@@ -19,6 +19,7 @@ from gsina.explain.page import page_graphs, write_page
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.training.evaluate import Predictions
 from gsina.training.model import Model
+from gsina.words import METRICS, SPLITS
 
 #: Graphs on the page of a run.
 PAGE_GRAPHS = 500
@@ -182,9 +183,10 @@ def scores_table(model: Model) -> list[list[str]]:
     """The scores of every split as rows of text, with a header; empty if there are none."""
     names = list(dict.fromkeys(name for row in model.metrics.values() for name in row))
     rows = [
-        [split, *(_figure(row.get(name)) for name in names)] for split, row in model.metrics.items()
+        [SPLITS.get(split, split), *(_figure(row.get(name)) for name in names)]
+        for split, row in model.metrics.items()
     ]
-    return [["split", *names], *rows] if rows else []
+    return [["split", *(METRICS.get(name, name) for name in names)], *rows] if rows else []
 
 
 def split_in_words(own: OwnData) -> str:

@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 
 from gsina.training.model import Model
-
-SPLITS = {
-    "train": "training",
-    "val": "validation",
-    "id_test": "in-distribution test",
-    "test": "test",
-}
+from gsina.words import SPLITS
 
 
 def model_card(model: Model) -> str:
