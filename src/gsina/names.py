@@ -1,9 +1,27 @@
-"""Looking things up by name, with an error that suggests the nearest one."""
+"""Names of things: how people read them, and looking them up with an error that suggests."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+#: Splits and metrics as people read them.
+SPLITS = {
+    "train": "training",
+    "val": "validation",
+    "id_test": "in-distribution test",
+    "test": "test",
+}
+METRICS = {
+    "accuracy": "accuracy",
+    "roc_auc": "ROC-AUC",
+    "mcc": "MCC",
+    "f1": "F1",
+    "rmse": "RMSE",
+    "r2": "R2",
+    "explanation_auc": "explanation ROC-AUC",
+    "precision_at_5": "precision@5",
+}
 
 
 def check_name(name: str, known: Iterable[str], what: str) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 
 from gsina.cli import show
 from gsina.cli.options import Threads, numbers, use_threads
-from gsina.words import METRICS
+from gsina.names import METRICS
 
 if TYPE_CHECKING:
     from gsina.experiments.results import Job, Results

@@ -13,7 +13,7 @@ from gsina.cli import show
 from gsina.cli.options import command
 from gsina.cli.own_options import TU, Source, read_options
 from gsina.cli.progress import Count, Epochs
-from gsina.words import METRICS, SPLITS
+from gsina.names import METRICS, SPLITS
 
 if TYPE_CHECKING:
     from gsina.data.own import OwnData

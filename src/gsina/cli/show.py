@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gsina.words import METRICS, SPLITS
+from gsina.names import METRICS, SPLITS
 
 #: Lines under the header only: quiet, and readable when copied.
 BOX = SIMPLE_HEAD

@@ -15,7 +15,7 @@ from gsina.cli.own import OwnPlan, make_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Count
 from gsina.cli.trials import Trials, settings_text
-from gsina.words import METRICS, SPLITS
+from gsina.names import METRICS, SPLITS
 
 if TYPE_CHECKING:
     from gsina.data.dataset import Dataset

@@ -16,10 +16,10 @@ from gsina.data.task import Task
 from gsina.experiments.own_answers import class_names, target_names
 from gsina.experiments.own_nodes import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import page_graphs, write_page
+from gsina.names import METRICS, SPLITS
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.training.evaluate import Predictions
 from gsina.training.model import Model
-from gsina.words import METRICS, SPLITS
 
 #: Graphs on the page of a run.
 PAGE_GRAPHS = 500

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gsina.names import SPLITS
 from gsina.training.model import Model
-from gsina.words import SPLITS
 
 
 def model_card(model: Model) -> str:
