@@ -11,11 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.data.own import read_graph_file, read_node_graph
 from gsina.data.packed import PackedGraphs, offsets
 from gsina.experiments.own_answers import confidence, truth
 from gsina.experiments.own_page import node_page, page
-from gsina.experiments.own_predict import OnRows, Summary, chunks, name_column
+from gsina.experiments.own_predict import OnRows, Summary, chunks, name_column, node_graph
 from gsina.training.evaluate import Predictions
 from gsina.training.model import Model
 
@@ -109,7 +108,7 @@ def explain_nodes(
         top: How many; of numbers those with the largest predictions.
         model_name: Name of the model's folder, to say on the page.
     """
-    graphs, names, warnings = _node_graph(model, files)
+    graphs, names, warnings = node_graph(model, files)
     sure = confidence(model, model.predict(graphs).logits)
     nodes = sure.topk(min(top, len(sure))).indices
     node_page(
@@ -128,30 +127,6 @@ def explain_nodes(
         order=_order(model),
     )
     return Summary(rows=len(sure))
-
-
-def _node_graph(
-    model: Model, files: Sequence[Path]
-) -> tuple[PackedGraphs, Sequence[str], Sequence[str]]:
-    """The graph of the files, the names of its nodes, and what to tell of it."""
-    told = model.featuriser
-    if "columns" not in told:
-        if len(files) != 1:
-            raise ValueError("this model was trained on a file of tensors; give one such file.")
-        graphs = read_graph_file(files[0])
-        return graphs, [str(node) for node in range(graphs.x.size(0))], ()
-    if len(files) != 2:
-        raise ValueError("this model predicts nodes; give --nodes and --edges.")
-    columns = told["columns"]
-    graph = read_node_graph(
-        *files,
-        id=columns["id"],
-        source=columns["source"],
-        target=columns["target"],
-        features=told.get("features"),
-        directed=bool(told.get("directed", False)),
-    )
-    return graph.graphs, graph.names, graph.warnings
 
 
 def _model_in_words(model: Model, name: str) -> str:

@@ -15,6 +15,7 @@ from gsina.data.files import write_aside
 from gsina.data.own import Chunk, read_graph_file, read_node_graph, stream_graphs, stream_molecules
 from gsina.data.own.graphs import field_names
 from gsina.data.own.table import table_rows
+from gsina.data.packed import PackedGraphs
 from gsina.experiments.own_answers import (
     REASON,
     answer_names,
@@ -173,25 +174,12 @@ def predict_nodes(
             edges beside ``out`` as ``<out>-edges.csv``.
     """
     summary, began = Summary(), time.perf_counter()
-    told = model.featuriser
-    if "columns" in told:
-        if len(files) != 2:
-            raise ValueError("this model predicts nodes; give --nodes and --edges.")
-        columns = told["columns"]
-        graph = read_node_graph(
-            *files,
-            id=columns["id"],
-            source=columns["source"],
-            target=columns["target"],
-            features=told.get("features"),
-            directed=bool(told.get("directed", False)),
-        )
-        graphs, names = graph.graphs, graph.names
-        rows: Iterator[dict[str, str]] = (row.cells for row in table_rows(files[0]))
-    else:
-        graphs = read_graph_file(files[0])
-        names = tuple(str(node) for node in range(graphs.x.size(0)))
-        rows = ({"id": name} for name in names)
+    graphs, names, _ = node_graph(model, files)
+    rows: Iterator[dict[str, str]] = (
+        (row.cells for row in table_rows(files[0]))
+        if "columns" in model.featuriser
+        else ({"id": name} for name in names)
+    )
     began_model = time.perf_counter()
     found = model.predict(graphs)
     summary.model_seconds = time.perf_counter() - began_model
@@ -215,6 +203,30 @@ def predict_nodes(
     summary.rows = len(names)
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+def node_graph(
+    model: Model, files: Sequence[Path]
+) -> tuple[PackedGraphs, Sequence[str], Sequence[str]]:
+    """The graph of the files, the names of its nodes, and what to tell of it."""
+    told = model.featuriser
+    if "columns" not in told:
+        if len(files) != 1:
+            raise ValueError("this model was trained on a file of tensors; give one such file.")
+        graphs = read_graph_file(files[0])
+        return graphs, [str(node) for node in range(graphs.x.size(0))], ()
+    if len(files) != 2:
+        raise ValueError("this model predicts nodes; give --nodes and --edges.")
+    columns = told["columns"]
+    graph = read_node_graph(
+        *files,
+        id=columns["id"],
+        source=columns["source"],
+        target=columns["target"],
+        features=told.get("features"),
+        directed=bool(told.get("directed", False)),
+    )
+    return graph.graphs, graph.names, graph.warnings
 
 
 def edges_file(out: Path) -> Path:
