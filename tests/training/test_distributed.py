@@ -89,15 +89,16 @@ def test_two_processes_train_as_one(tmp_path: Path, options: dict[str, Any]) -> 
     found = together(tmp_path, options)
     for theirs, history in found:
         for name, value in weights.items():
-            close(torch.from_numpy(theirs[name]), value)
+            close(torch.from_numpy(theirs[name]), value, name)
         for ours, record in zip(progress.history, history, strict=True):
             assert math.isclose(ours["train"]["prediction"], record["train"]["prediction"])
 
 
-def close(found: Tensor, expected: Tensor) -> None:
-    # A bias before a batch norm has no gradient but rounding, which Adam blows up; others are equal
-    # to 1e-15.
-    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
+def close(found: Tensor, expected: Tensor, name: str = "") -> None:
+    # A bias before a batch norm has no gradient but rounding, which Adam blows up; the norm's
+    # running mean follows it.
+    rough = name.endswith(("encode_nodes.bias", "nn.0.bias", "running_mean"))
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7 if rough else 1e-8)
 
 
 def test_the_first_process_writes_and_any_number_resumes(tmp_path: Path) -> None:

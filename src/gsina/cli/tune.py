@@ -146,10 +146,11 @@ def tune(
             raise ValueError(f"{source.given()[0]} is for your own files; give one of them.")
         recipe, folder = _named_recipe(dataset, method, backbone, data, options, changes)
     folder = folder if out is None else out
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"--out must be a folder, and {folder} is a file.")
 
+    from gsina.experiments.folder import check_folder
     from gsina.experiments.tune import Search, default_storage
+
+    check_folder(folder)
 
     loaded = _load(recipe)
     search = Search.of(recipe, loaded, fixed=options.keys() | changes.keys(), seed=seed)
