@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gsina.data.dataset import Dataset
+from gsina.data.own.masks import check_apart
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Level
 from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
@@ -107,8 +107,9 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
                 "the nodes have less than two classes (a label of -1 in `y` of a graph is a "
                 "missing one); number the classes from 0, or give the labels as y."
             )
-        train, held, test = (_mask(graphs, packed, f"{part}_mask") for part in PARTS)
-        _check_apart(train, held, test)
+        masks = {part: _mask(graphs, packed, f"{part}_mask") for part in PARTS}
+        check_apart({part: mask for part, mask in masks.items() if mask is not None})
+        train, held, test = masks.values()
         if train is None:
             train = torch.ones(packed.x.size(0), dtype=torch.bool)
             for apart in (held, test):
@@ -204,18 +205,6 @@ def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
             f"{mask.dtype} of shape {list(mask.shape)}; of several columns choose one."
         )
     return mask
-
-
-def _check_apart(*masks: Tensor | None) -> None:
-    """Refuse masks of train, val and test that share a node: its score would flatter the model."""
-    given = [(f"{part}_mask", mask) for part, mask in zip(PARTS, masks, strict=True)]
-    there = [(name, mask) for name, mask in given if mask is not None]
-    for (one, first), (other, second) in combinations(there, 2):
-        if bool((both := first & second).any()):
-            raise ValueError(
-                f"node {int(both.nonzero()[0])} is in {one} and in {other}; expected every node in "
-                "one of them at most."
-            )
 
 
 def _only(values: NDArray[Any], mask: Tensor) -> NDArray[Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from gsina.data.dataset import Dataset
 from gsina.data.own.labels import Labels, number
@@ -19,6 +21,21 @@ from gsina.data.scaling import find_scaling
 
 #: Shares of train and val among nodes; the rest is for testing.
 NODE_SHARES = (0.6, 0.2)
+
+
+def check_apart(masks: Mapping[str, Tensor], where: str = "") -> None:
+    """Refuse masks of parts that share a node: its score would flatter the model.
+
+    Args:
+        masks: Part, such as ``train``, to mask ``[N]``.
+        where: What the sentence starts with, such as the name of a file and a colon.
+    """
+    for (one, first), (other, second) in combinations(masks.items(), 2):
+        if bool((both := first & second).any()):
+            raise ValueError(
+                f"{where}node {int(both.nonzero()[0])} is in {one}_mask and in {other}_mask; "
+                "expected every node in one of them at most."
+            )
 
 
 def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file: str = "") -> Parts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from gsina.data.files import load_tensors
 from gsina.data.own.labels import Labels, Wish, read_labels
-from gsina.data.own.masks import NODE_SHARES, by_environment, masked
+from gsina.data.own.masks import NODE_SHARES, by_environment, check_apart, masked
 from gsina.data.own.result import OwnData, file_name
 from gsina.data.own.rules import Parts, at_random, by_order, times
 from gsina.data.own.splits import finish
@@ -237,10 +236,5 @@ def _masks(tensors: dict[str, Tensor], count: int, path: Path) -> Parts:
                 f"[{count}]: choose one column if it has several."
             )
         masks[part] = mask
-    for (one, first), (other, second) in combinations(masks.items(), 2):
-        if bool((both := first & second).any()):
-            raise ValueError(
-                f"{path.name}: node {int(both.nonzero()[0])} is in {one}_mask and in "
-                f"{other}_mask; expected every node in one of them at most."
-            )
+    check_apart(masks, f"{path.name}: ")
     return {part: mask.nonzero().flatten().numpy() for part, mask in masks.items()}
