@@ -9,10 +9,12 @@ from torch import Tensor, nn
 
 import tiny
 from gsina.data.task import Task
-from gsina.nn.backbones import BACKBONES, GIN
+from gsina.nn.backbones import BACKBONES, GIN, PNA
 from gsina.nn.encoders import CategoryEncoder, NumberEncoder, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.nn.predictor import NetworkSpec
+from gsina.nn.weighting import weighted_messages
+from gsina.ops.aggregate import multi_aggregate
 
 
 def size(module: nn.Module) -> int:
@@ -55,6 +57,30 @@ def test_gin_written_out(with_edges: bool, training: bool) -> None:
         h = last(z.relu()).relu()
 
     found = network(x, batch.edge_index, edge_attr if with_edges else None)
+    torch.testing.assert_close(found, h)
+
+
+@pytest.mark.parametrize("with_edges", [True, False])
+@pytest.mark.parametrize("with_weights", [True, False])
+def test_pna_written_out(with_edges: bool, with_weights: bool) -> None:
+    batch = tiny.whole(tiny.motifs(3))
+    network = PNA(4, 16, num_layers=2, edge_channels=1 if with_edges else 0).double().eval()
+    x, (source, target) = batch.x.double(), batch.edge_index
+    edge_attr = torch.rand(batch.num_edges, 1).double() if with_edges else None
+    weights = torch.rand(batch.num_edges).double() if with_weights else None
+
+    h = network.encode_nodes(x)
+    for layer, norm in zip(network.layers, network.norms, strict=True):
+        messages = torch.cat([h[target], h[source]], dim=1)
+        if network.encode_edges is not None:
+            messages = torch.cat([messages, network.encode_edges(edge_attr)], dim=1)
+        if weights is not None:
+            messages = messages * weights.unsqueeze(-1)
+        gathered = multi_aggregate(messages, target, h.size(0), layer.aggregators)
+        h = h + norm(layer.linear(gathered)).relu()
+
+    with weighted_messages(network, weights):
+        found = network(x, batch.edge_index, edge_attr)
     torch.testing.assert_close(found, h)
 
 

@@ -1,11 +1,11 @@
-"""multi_aggregate against explicit loops, and its gradient."""
+"""multi_aggregate and aggregate_multiples against explicit loops, and their gradients."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from gsina.ops.aggregate import AGGREGATORS, multi_aggregate
+from gsina.ops.aggregate import AGGREGATORS, aggregate_multiples, multi_aggregate
 
 
 def by_loop(messages, target, num_nodes, aggregators):
@@ -63,3 +63,18 @@ def test_no_messages_at_all():
     found = multi_aggregate(torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), 3, ("mean", "std"))
     assert found[:, :2].abs().max() == 0
     torch.testing.assert_close(found[:, 2:], torch.full((3, 2), 1e-5).sqrt())
+
+
+@pytest.mark.parametrize("aggregators", [AGGREGATORS, ("std", "min"), ("max",)])
+def test_multiples_of_the_own_state_need_no_messages(aggregators):
+    torch.manual_seed(0)
+    states = torch.randn(10, 4, dtype=torch.float64, requires_grad=True)
+    factors = torch.randn(30, 1, dtype=torch.float64, requires_grad=True)
+    target = torch.randint(0, 9, (30,))  # the last node gets no message
+    found = aggregate_multiples(states, multi_aggregate(factors, target, 10), aggregators)
+    expected = by_loop(factors * states[target], target, 10, aggregators)
+    torch.testing.assert_close(found.flatten(1), expected)
+    mix = torch.randn_like(expected)
+    ours = torch.autograd.grad((found.flatten(1) * mix).sum(), (states, factors))
+    theirs = torch.autograd.grad((expected * mix).sum(), (states, factors))
+    torch.testing.assert_close(ours, theirs)

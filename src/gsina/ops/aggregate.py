@@ -1,4 +1,4 @@
-"""Several aggregations of the same messages in one function."""
+"""Several aggregations of the same messages in one function, and of multiples of one state."""
 
 from __future__ import annotations
 
@@ -32,6 +32,34 @@ def multi_aggregate(
     """
     result: Tensor = _MultiAggregate.apply(messages, target, num_nodes, aggregators)  # type: ignore[no-untyped-call]
     return result
+
+
+def aggregate_multiples(
+    states: Tensor, factors: Tensor, aggregators: tuple[str, ...] = AGGREGATORS
+) -> Tensor:
+    """Aggregate messages that are multiples of the state of their own target.
+
+    The message of an edge e to a node i is ``w_e h_i``, so every aggregate of it is a function of
+    ``h_i`` and of the aggregates of the ``w_e`` alone: no message is made.
+
+    Args:
+        states: State h of every node ``[N, C]``.
+        factors: Aggregates of the factors w by all of ``AGGREGATORS``, in their order ``[N, 5]``.
+        aggregators: Names out of ``mean, min, max, std, sum``.
+
+    Returns:
+        What :func:`multi_aggregate` gives for the messages, ``[N, len(aggregators), C]``.
+    """
+    mean, least, most, std, total = factors.unsqueeze(-1).unbind(1)
+    above, below = states.clamp(min=0), states.clamp(max=0)
+    parts = {
+        "mean": lambda: states * mean,
+        "min": lambda: torch.addcmul(above * least, below, most),
+        "max": lambda: torch.addcmul(above * most, below, least),
+        "std": lambda: (states.square() * (std.square() - STD_EPS).relu() + STD_EPS).sqrt(),
+        "sum": lambda: states * total,
+    }
+    return torch.stack([parts[name]() for name in aggregators], dim=1)
 
 
 class _MultiAggregate(torch.autograd.Function):

@@ -11,32 +11,83 @@ from torch_geometric.nn import MessagePassing
 
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
-from gsina.ops.aggregate import AGGREGATORS, multi_aggregate
+from gsina.ops.aggregate import AGGREGATORS, aggregate_multiples, multi_aggregate
 from gsina.ops.dropout import dropout
 
 
 class PNALayer(MessagePassing):  # type: ignore[misc]
-    """Messages ``[h_i, h_j, e_ij]``, aggregated in several ways, then one linear layer."""
+    """Messages ``[h_i, h_j, e_ij]``, aggregated in several ways, then one linear layer.
+
+    An aggregate of a concatenation is that of its parts. Only ``h_j`` is a message of this layer:
+    the aggregate of ``h_i`` follows from that of the messages' weights, and ``e_ij`` is the same in
+    every layer, see :class:`EdgeStatistics`.
+    """
 
     def __init__(self, channels: int, has_edges: bool, aggregators: tuple[str, ...]) -> None:
         super().__init__(aggr=None)
         self.aggregators = aggregators
-        width = (3 if has_edges else 2) * channels
-        self.linear = nn.Linear(width * len(aggregators), channels)
+        self.num_parts = 3 if has_edges else 2
+        self.linear = nn.Linear(self.num_parts * channels * len(aggregators), channels)
 
-    def forward(self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-        """``[N, H]`` to ``[N, H]``."""
-        gathered = self.propagate(edge_index, x=h, edge_attr=edge_attr)
-        states: Tensor = self.linear(gathered)
+    def forward(
+        self, h: Tensor, edge_index: Tensor, factors: Tensor, edges: Tensor | None = None
+    ) -> Tensor:
+        """``[N, H]`` to ``[N, H]``, with the :class:`EdgeStatistics` ``[N, 5]``, ``[N, A, H]``."""
+        own = aggregate_multiples(h, factors, self.aggregators)
+        neighbours = self.propagate(edge_index, x=h)
+        parts = (own, neighbours) if edges is None else (own, neighbours, edges)
+        width, size = h.size(1), len(self.aggregators)
+        weights = self.linear.weight.view(width, size, self.num_parts, width).unbind(2)
+        states: Tensor = self.linear.bias
+        for part, weight in zip(parts, weights, strict=True):
+            states = torch.addmm(states, part.flatten(1), weight.flatten(1).t())
         return states
 
-    def message(self, x_i: Tensor, x_j: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """The concatenation that attention multiplies as a whole."""
-        return torch.cat([x_i, x_j] if edge_attr is None else [x_i, x_j, edge_attr], dim=-1)
+    def message(self, x_j: Tensor) -> Tensor:
+        """The state of the other end."""
+        return x_j
 
     def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int) -> Tensor:
-        """All aggregators side by side."""
-        return multi_aggregate(inputs, index, dim_size, self.aggregators)
+        """All aggregators side by side ``[N, A, H]``."""
+        return _aggregate(inputs, index, dim_size, self.aggregators)
+
+
+class EdgeStatistics(MessagePassing):  # type: ignore[misc]
+    """Aggregates of the messages ``[1, e_ij]``: the same for all layers, so made once.
+
+    As attention weights a message, the aggregate of the 1 is that of the weights.
+    """
+
+    def __init__(self, aggregators: tuple[str, ...]) -> None:
+        super().__init__(aggr=None)
+        self.aggregators = aggregators
+
+    def forward(
+        self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Aggregates of weights by all ``AGGREGATORS`` ``[N, 5]`` and of edges ``[N, A, H]``."""
+        factors, edges = self.propagate(edge_index, x=h, edge_attr=edge_attr)
+        return factors, edges
+
+    def message(self, x_j: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """The concatenation that attention multiplies as a whole."""
+        one = x_j.new_ones(x_j.size(0), 1)
+        return one if edge_attr is None else torch.cat([one, edge_attr], dim=-1)
+
+    def aggregate(
+        self, inputs: Tensor, index: Tensor, dim_size: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """The two parts apart."""
+        factors = _aggregate(inputs[:, :1], index, dim_size, AGGREGATORS).squeeze(-1)
+        if inputs.size(1) == 1:
+            return factors, None
+        return factors, _aggregate(inputs[:, 1:].contiguous(), index, dim_size, self.aggregators)
+
+
+def _aggregate(messages: Tensor, index: Tensor, size: int, aggregators: tuple[str, ...]) -> Tensor:
+    """``[E, C]`` to ``[size, A, C]``."""
+    gathered = multi_aggregate(messages, index, size, aggregators)
+    return gathered.view(size, len(aggregators), messages.size(1))
 
 
 class PNA(nn.Module):
@@ -74,8 +125,10 @@ class PNA(nn.Module):
         self.dropout = dropout
         self.encode_nodes = make_encoder(in_channels, width)
         self.encode_edges = make_encoder(edge_channels, width) if edge_channels else None
+        aggregators = tuple(aggregators)
+        self.around = EdgeStatistics(aggregators)
         self.layers = nn.ModuleList(
-            PNALayer(width, bool(edge_channels), tuple(aggregators)) for _ in range(num_layers)
+            PNALayer(width, bool(edge_channels), aggregators) for _ in range(num_layers)
         )
         self.norms = nn.ModuleList(BatchNorm(width) for _ in range(num_layers))
 
@@ -83,8 +136,9 @@ class PNA(nn.Module):
         """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``."""
         h: Tensor = self.encode_nodes(x)
         edges = encode_edges(self.encode_edges, edge_attr)
+        statistics = self.around(h, edge_index, edges)
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            new = F.relu(norm(layer(h, edge_index, edges)))
+            new = F.relu(norm(layer(h, edge_index, *statistics)))
             h = dropout(h + new, self.dropout, self.training)
         return h
 
