@@ -19,7 +19,7 @@ from gsina.experiments.recipe import Recipe
 from gsina.experiments.report import markdown, results_page, summarise, write_results_page
 from gsina.experiments.results import Job, Results, identity
 from gsina.experiments.runner import pending, run_job, run_jobs
-from gsina.experiments.tables import TABLES, Cell, Table, make_table
+from gsina.experiments.tables import TABLES, Cell, Table, make_table, spmotif
 from gsina.explain.posthoc import EXPLAINERS
 
 
@@ -193,6 +193,17 @@ def test_selecting_cells_by_words():
     assert [job.seed for job in table.cells[0].jobs] == [7]
     with pytest.raises(ValueError, match="no cell of table gsat matches 'nonsense'"):
         make_table("gsat").select(["nonsense"], None)
+
+
+def test_the_plain_table_has_one_recipe_for_all():
+    recipes = {cell.row: cell.recipe for cell in make_table("plain").cells}
+    plain = recipes["GIN + DIR"]
+    assert plain == spmotif("gin", "dir", 0.5)
+    for recipe in recipes.values():
+        assert recipe.optimiser == plain.optimiser
+        assert (recipe.selection.rule, recipe.selection.patience) == ("latest-best", None)
+    assert recipes["GIN + GSAT"].selection.first_epoch == 20
+    assert recipes["GIN + GSAT"].method == spmotif("gin", "gsat", 0.5).method
 
 
 def test_published_numbers():
