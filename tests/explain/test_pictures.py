@@ -142,3 +142,26 @@ def test_what_cannot_be_drawn_is_said(tmp_path):
     with pytest.raises(ValueError, match="these very graphs"):
         draw_subgraphs(graphs[[0]], attention, path)
     assert not path.exists()
+
+
+def test_a_long_title_gets_smaller_type_and_stays_in_its_cell(tmp_path, drawn):
+    graphs = tiny.motifs(4, "val")
+    names = ["an unusually long name of a class", "b", "another name that is rather long"]
+    draw_subgraphs(
+        graphs,
+        attention_of(graphs),
+        tmp_path / "picture.png",
+        columns=2,
+        class_names=names,
+        max_nodes=60,
+    )
+    (figure,) = drawn
+    figure.draw_without_rendering()
+    sizes = set()
+    for axes in figure.axes:
+        title = axes.title.get_window_extent()
+        assert axes.bbox.x0 <= title.x0
+        assert title.x1 <= axes.bbox.x1
+        sizes.add(round(axes.title.get_size(), 1))
+    assert max(sizes) == 9
+    assert min(sizes) < 9

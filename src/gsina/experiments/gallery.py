@@ -12,7 +12,7 @@ from gsina.experiments.run import Run
 from gsina.explain.molecule_pictures import draw_molecules
 from gsina.explain.pictures import draw_subgraphs
 from gsina.explain.sentence_pictures import draw_sentences
-from gsina.names import check_name
+from gsina.names import SPLITS, check_name
 from gsina.training import Predictions, predict
 
 CLASS_NAMES = {
@@ -67,7 +67,7 @@ def draw_gallery(
         "seed": seed,
         "max_nodes": max_nodes,
         "title": f"What {_describe(run)} looks at in {name}",
-        "caption": f"Random {split} graphs, attention as it is.",
+        "caption": f"Random {SPLITS.get(split, split)} graphs, attention as it is.",
     }
     if name in ogbg.SOURCES:
         graphs, found = _first_task(graphs, found)

@@ -35,6 +35,8 @@ EDGE_WIDTH, NODE_AREA = 3.0, 100.0
 PLAIN_AREA = 30.0
 #: Inches of one graph with its title, and of the strips above and below all of them.
 WIDTH, HEIGHT, TITLE, HEAD, FOOT = 2.5, 2.1, 0.25, 0.4, 0.85
+#: Largest type of a graph's title, and inches of a letter for every point of its size.
+TITLE_SIZE, LETTER = 9.0, 0.0085
 #: Height of a drawing over its width, and the half width of the axes around one from -1 to 1.
 ASPECT, MARGIN = (HEIGHT - TITLE) / WIDTH, 1.15
 
@@ -129,7 +131,7 @@ def draw_subgraphs(
                 _draw(axes, make_picture(graphs, predictions, graph))
             else:
                 paint(axes, graph)
-            _write_title(axes, int(labels[graph]), int(guesses[graph]), class_names)
+            _write_title(axes, int(labels[graph]), int(guesses[graph]), class_names, width)
     if title is not None:
         figure.text(0.5, 1 - head / tall / 2, title, ha="center", va="center", size=13, color=INK)
     _write_legend(
@@ -257,14 +259,19 @@ def _colours(truth: NDArray[np.bool_] | None, count: int) -> list[str]:
     return [TRUE if true else REST for true in truth]
 
 
-def _write_title(axes: Axes, label: int, guess: int, names: Sequence[str] | None) -> None:
+def _write_title(
+    axes: Axes, label: int, guess: int, names: Sequence[str] | None, width: float
+) -> None:
+    """Name the class and the guess, in type that fits into ``width`` inches."""
+
     def name(number: int) -> str:
         known = names is not None and 0 <= number < len(names)
         return names[number] if known and names is not None else f"class {number}"
 
     right = label == guess
     text = f"{name(label)}, recognised" if right else f"{name(label)}, taken for {name(guess)}"
-    axes.set_title(text, size=9, color=RIGHT if right else WRONG, pad=2)
+    size = min(TITLE_SIZE, width / (LETTER * len(text)))
+    axes.set_title(text, size=size, color=RIGHT if right else WRONG, pad=2)
 
 
 def _write_legend(figure: Figure, middle: float, truth: bool, node: bool) -> None:
