@@ -14,7 +14,7 @@ from gsina.nn.encoders import CategoryEncoder, NumberEncoder, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.nn.predictor import NetworkSpec
 from gsina.nn.weighting import weighted_messages
-from gsina.ops.aggregate import multi_aggregate
+from gsina.ops.aggregate import AGGREGATORS, multi_aggregate
 
 
 def size(module: nn.Module) -> int:
@@ -62,9 +62,15 @@ def test_gin_written_out(with_edges: bool, training: bool) -> None:
 
 @pytest.mark.parametrize("with_edges", [True, False])
 @pytest.mark.parametrize("with_weights", [True, False])
-def test_pna_written_out(with_edges: bool, with_weights: bool) -> None:
+@pytest.mark.parametrize("aggregators", [AGGREGATORS, ("std", "max")])
+def test_pna_written_out(
+    with_edges: bool, with_weights: bool, aggregators: tuple[str, ...]
+) -> None:
     batch = tiny.whole(tiny.motifs(3))
-    network = PNA(4, 16, num_layers=2, edge_channels=1 if with_edges else 0).double().eval()
+    network = PNA(
+        4, 16, num_layers=2, edge_channels=1 if with_edges else 0, aggregators=aggregators
+    )
+    network.double().eval()
     x, (source, target) = batch.x.double(), batch.edge_index
     edge_attr = torch.rand(batch.num_edges, 1).double() if with_edges else None
     weights = torch.rand(batch.num_edges).double() if with_weights else None

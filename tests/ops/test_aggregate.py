@@ -78,3 +78,11 @@ def test_multiples_of_the_own_state_need_no_messages(aggregators):
     ours = torch.autograd.grad((found.flatten(1) * mix).sum(), (states, factors))
     theirs = torch.autograd.grad((expected * mix).sum(), (states, factors))
     torch.testing.assert_close(ours, theirs)
+
+
+def test_a_multiple_of_zero_has_the_gradient_of_one_extreme():
+    states = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+    factors = multi_aggregate(torch.ones(2, 1, dtype=torch.float64), torch.tensor([0, 0]), 1)
+    aggregate_multiples(states, factors, ("max",)).sum().backward()
+    assert states.grad is not None
+    assert float(states.grad) == 1

@@ -65,11 +65,11 @@ SEPARABILITY = """## How well attention tells the explanation from the backgroun
 
 The paper's first figure, drawn from the models of seed {seed}: above, one batch of validation
 graphs, a row a graph with its edges in descending order of attention; below, the densities of the
-attention of background and explanation.
+attention of background and explanation in that batch. The table is over all graphs.
 
 ![Attention of background and explanation](img/separability.png)
 
-*Overlap* is what the two drawn densities share, 1 if they are the same and 0 if they are apart;
+*Overlap* is what the two densities share, 1 if they are the same and 0 if they are apart;
 *scale-free overlap* is the same after a change of scale that makes the values equally likely, and
 so does not care at which level a method's weights lie. *KS* is the Kolmogorov-Smirnov distance, 0
 if the two are the same and 1 if one value separates them.
@@ -210,5 +210,6 @@ def _sources(rows: Sequence[Row]) -> list[str]:
     commits = ", ".join(known) or "unknown"
     return [
         "The words are the paper's, the figures ours (mean ± standard deviation over seeds where "
-        f"there are several). Measured on: {data}. Seeds: {seeds}. Commits: {commits}."
+        f"there are several; of the mean weight, over graphs). Measured on: {data}. "
+        f"Seeds: {seeds}. Commits: {commits}."
     ]

@@ -33,7 +33,8 @@ class GraphMask:
         subject to  loss(gated graph, own prediction) <= allowance
 
     with a Lagrange multiplier. The score of an edge is the mean over the layers of the chance that
-    its gate is open.
+    its gate is open. PNA has its edge features, and the share of a node's own state, in a layer of
+    its own before the others.
 
     Attributes:
         epochs: Passes over the training graphs for every layer.

@@ -51,7 +51,8 @@ def aggregate_multiples(
         What :func:`multi_aggregate` gives for the messages, ``[N, len(aggregators), C]``.
     """
     mean, least, most, std, total = factors.unsqueeze(-1).unbind(1)
-    above, below = states.clamp(min=0), states.clamp(max=0)
+    above = states.clamp(min=0)
+    below = states - above  # at a state of 0 only one of the two has a gradient
     parts = {
         "mean": lambda: states * mean,
         "min": lambda: torch.addcmul(above * least, below, most),

@@ -18,7 +18,7 @@ from gsina.ops.dropout import dropout
 class PNALayer(MessagePassing):  # type: ignore[misc]
     """Messages ``[h_i, h_j, e_ij]``, aggregated in several ways, then one linear layer.
 
-    An aggregate of a concatenation is that of its parts. Only ``h_j`` is a message of this layer:
+    Aggregates of a concatenation are those of its parts. Only ``h_j`` is a message of this layer:
     the aggregate of ``h_i`` follows from that of the messages' weights, and ``e_ij`` is the same in
     every layer, see :class:`EdgeStatistics`.
     """
@@ -55,7 +55,8 @@ class PNALayer(MessagePassing):  # type: ignore[misc]
 class EdgeStatistics(MessagePassing):  # type: ignore[misc]
     """Aggregates of the messages ``[1, e_ij]``: the same for all layers, so made once.
 
-    As attention weights a message, the aggregate of the 1 is that of the weights.
+    Attention multiplies messages, so the aggregate of the 1 is that of the weights. To an explainer
+    that replaces messages (GraphMask) this is one more layer.
     """
 
     def __init__(self, aggregators: tuple[str, ...]) -> None:
@@ -66,12 +67,13 @@ class EdgeStatistics(MessagePassing):  # type: ignore[misc]
         self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """Aggregates of weights by all ``AGGREGATORS`` ``[N, 5]`` and of edges ``[N, A, H]``."""
-        factors, edges = self.propagate(edge_index, x=h, edge_attr=edge_attr)
+        size = (h.size(0), h.size(0))
+        factors, edges = self.propagate(edge_index, h=h, edge_attr=edge_attr, size=size)
         return factors, edges
 
-    def message(self, x_j: Tensor, edge_attr: Tensor | None) -> Tensor:
+    def message(self, h: Tensor, index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """The concatenation that attention multiplies as a whole."""
-        one = x_j.new_ones(x_j.size(0), 1)
+        one = h.new_ones(index.numel(), 1)
         return one if edge_attr is None else torch.cat([one, edge_attr], dim=-1)
 
     def aggregate(
