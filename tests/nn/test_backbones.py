@@ -113,6 +113,11 @@ def test_every_backbone_keeps_its_promises(backbone: str) -> None:
     assert network.readout in ("sum", "mean", "max")
 
 
+def test_an_unknown_aggregator_is_named() -> None:
+    with pytest.raises(ValueError, match=r"unknown aggregator 'men'.*'mean'"):
+        PNA(4, aggregators=["men"])
+
+
 @pytest.mark.parametrize("backbone", ["gin", "pna"])
 def test_missing_edge_features_are_named(backbone: str) -> None:
     batch = tiny.whole(tiny.ragged())

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
+from gsina.names import check_name
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.aggregate import AGGREGATORS, aggregate_multiples, multi_aggregate
@@ -127,7 +128,7 @@ class PNA(nn.Module):
         self.dropout = dropout
         self.encode_nodes = make_encoder(in_channels, width)
         self.encode_edges = make_encoder(edge_channels, width) if edge_channels else None
-        aggregators = tuple(aggregators)
+        aggregators = tuple(check_name(name, AGGREGATORS, "aggregator") for name in aggregators)
         self.around = EdgeStatistics(aggregators)
         self.layers = nn.ModuleList(
             PNALayer(width, bool(edge_channels), aggregators) for _ in range(num_layers)
