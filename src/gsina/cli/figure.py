@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads, numbers, pairs, use_threads
+from gsina.cli.options import DataOptions, Threads, numbers, pairs, use_threads
 
 figure = typer.Typer(
     help="Draw what trained models look at.", no_args_is_help=True, rich_markup_mode="rich"
@@ -60,10 +60,7 @@ def separability(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Largest number of epochs, for a quick look.")
     ] = None,
-    data_options: Annotated[
-        list[str] | None,
-        typer.Option("--data-option", metavar="KEY=VALUE", help="An option of the dataset."),
-    ] = None,
+    data_options: DataOptions = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the page.")] = Path("docs"),
     results: Annotated[
         Path, typer.Option("--results", help="The file of the numbers.", show_default=True)

@@ -17,6 +17,28 @@ Threads = Annotated[
     int | None,
     typer.Option(min=1, help="CPU threads; by default OMP_NUM_THREADS, or 1.", show_default=False),
 ]
+MethodName = Annotated[
+    str | None, typer.Option("--method", "-m", help="Name of a method; by default gsina.")
+]
+BackboneName = Annotated[
+    str | None,
+    typer.Option(
+        "--backbone",
+        "-b",
+        help="Name of a network; by default the published one, else gin (for nodes gcn).",
+    ),
+]
+Bias = Annotated[float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")]
+DataOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data-option", metavar="KEY=VALUE", help="An option of the dataset; may be repeated."
+    ),
+]
+BatchSize = Annotated[int | None, typer.Option(help="Graphs a step.")]
+Patience = Annotated[
+    int | None, typer.Option(help="Stop after so many epochs without a better one.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

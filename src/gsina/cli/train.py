@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads, command, given_only, numbers, pairs, use_threads
+from gsina.cli.options import (
+    BackboneName,
+    BatchSize,
+    Bias,
+    DataOptions,
+    MethodName,
+    Patience,
+    Threads,
+    command,
+    given_only,
+    numbers,
+    pairs,
+    use_threads,
+)
 from gsina.cli.own import OwnPlan, run_plan, run_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Epochs
@@ -40,21 +53,9 @@ def train(
     recipe: Annotated[
         Path | None, typer.Option(help="A TOML file that says everything but the seed.")
     ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option("--method", "-m", help="Name of a method; by default gsina."),
-    ] = None,
-    backbone: Annotated[
-        str | None,
-        typer.Option(
-            "--backbone",
-            "-b",
-            help="Name of a network; by default the published one, else gin (for nodes gcn).",
-        ),
-    ] = None,
-    bias: Annotated[
-        float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")
-    ] = None,
+    method: MethodName = None,
+    backbone: BackboneName = None,
+    bias: Bias = None,
     ratio: Annotated[
         str | None,
         typer.Option(
@@ -68,22 +69,15 @@ def train(
             "--set", metavar="KEY=VALUE", help="An option of the method; may be repeated."
         ),
     ] = None,
-    data_options: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--data-option", metavar="KEY=VALUE", help="An option of the dataset; may be repeated."
-        ),
-    ] = None,
+    data_options: DataOptions = None,
     epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Graphs a step.")] = None,
+    batch_size: BatchSize = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of Adam.")] = None,
     precision: Annotated[
         str | None,
         typer.Option(help="float32, or bf16: quicker steps on processors that have it."),
     ] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after so many epochs without a better one.")
-    ] = None,
+    patience: Patience = None,
     neighbours: Annotated[
         str | None,
         typer.Option(

@@ -10,7 +10,19 @@ import typer
 from rich.table import Table
 
 from gsina.cli import show
-from gsina.cli.options import Threads, command, given_only, pairs, use_threads
+from gsina.cli.options import (
+    BackboneName,
+    BatchSize,
+    Bias,
+    DataOptions,
+    MethodName,
+    Patience,
+    Threads,
+    command,
+    given_only,
+    pairs,
+    use_threads,
+)
 from gsina.cli.own import OwnPlan, make_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Count
@@ -65,20 +77,9 @@ def tune(
             rich_help_panel=SEARCH,
         ),
     ] = None,
-    method: Annotated[
-        str | None, typer.Option("--method", "-m", help="Name of a method; by default gsina.")
-    ] = None,
-    backbone: Annotated[
-        str | None,
-        typer.Option(
-            "--backbone",
-            "-b",
-            help="Name of a network; by default the published one, else gin (for nodes gcn).",
-        ),
-    ] = None,
-    bias: Annotated[
-        float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")
-    ] = None,
+    method: MethodName = None,
+    backbone: BackboneName = None,
+    bias: Bias = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,12 +88,7 @@ def tune(
             help="An option of the method, which stays fixed; may be repeated.",
         ),
     ] = None,
-    data_options: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--data-option", metavar="KEY=VALUE", help="An option of the dataset; may be repeated."
-        ),
-    ] = None,
+    data_options: DataOptions = None,
     ratio: Annotated[
         float | None, typer.Option(help="Do not tune the share of the edges, but keep this one.")
     ] = None,
@@ -102,10 +98,8 @@ def tune(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Largest number of epochs of a trial.")
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(min=1, help="Graphs a step.")] = None,
-    patience: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many epochs without a better one.")
-    ] = None,
+    batch_size: BatchSize = None,
+    patience: Patience = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the search and of every training.")] = 0,
     out: Annotated[
         Path | None,
