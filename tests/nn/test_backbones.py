@@ -61,19 +61,23 @@ def test_gin_written_out(with_edges: bool, training: bool) -> None:
 
 
 @pytest.mark.parametrize("with_edges", [True, False])
-@pytest.mark.parametrize("with_weights", [True, False])
-@pytest.mark.parametrize("aggregators", [AGGREGATORS, ("std", "max")])
-def test_pna_written_out(
-    with_edges: bool, with_weights: bool, aggregators: tuple[str, ...]
-) -> None:
-    batch = tiny.whole(tiny.motifs(3))
+@pytest.mark.parametrize("kind", ["no weights", "ones", "ones to learn", "weights"])
+@pytest.mark.parametrize("aggregators", [AGGREGATORS, AGGREGATORS[:-1], ("std", "max"), ("sum",)])
+def test_pna_written_out(with_edges: bool, kind: str, aggregators: tuple[str, ...]) -> None:
+    batch = tiny.whole(tiny.ragged())
     network = PNA(
         4, 16, num_layers=2, edge_channels=1 if with_edges else 0, aggregators=aggregators
     )
     network.double().eval()
     x, (source, target) = batch.x.double(), batch.edge_index
     edge_attr = torch.rand(batch.num_edges, 1).double() if with_edges else None
-    weights = torch.rand(batch.num_edges).double() if with_weights else None
+    ones = torch.ones(batch.num_edges).double()
+    weights = {
+        "no weights": None,
+        "ones": ones,
+        "ones to learn": ones.clone().requires_grad_(),
+        "weights": torch.rand(batch.num_edges).double().requires_grad_(),
+    }[kind]
 
     h = network.encode_nodes(x)
     for layer, norm in zip(network.layers, network.norms, strict=True):
@@ -88,6 +92,12 @@ def test_pna_written_out(
     with weighted_messages(network, weights):
         found = network(x, batch.edge_index, edge_attr)
     torch.testing.assert_close(found, h)
+    inputs = [*network.parameters(), *([] if weights is None else [weights])]
+    inputs = [one for one in inputs if one.requires_grad]
+    pull = torch.randn_like(h)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, inputs, pull), torch.autograd.grad(h, inputs, pull)
+    )
 
 
 def test_gin_drops_states_in_training_only() -> None:

@@ -37,7 +37,10 @@ def same_output(extractor: Any, predictor: Predictor, graphs: PackedGraphs, **op
     gsina = GSINA(extractor, predictor, tiny.CLASSES, ratio=1.0, **options).eval()
     erm = ERM(predictor, tiny.CLASSES).eval()
     batch = tiny.whole(graphs)
-    assert torch.equal(gsina(batch).logits, erm(batch).logits)
+    with torch.no_grad():
+        assert torch.equal(gsina(batch).logits, erm(batch).logits)
+    # PNA leaves out weights that are 1, unless their gradient is asked for: the same but rounded.
+    torch.testing.assert_close(gsina(batch).logits, erm(batch).logits)
 
 
 @pytest.mark.parametrize("undirected", [False, True])

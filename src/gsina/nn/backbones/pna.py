@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -12,8 +14,35 @@ from torch_geometric.nn import MessagePassing
 from gsina.names import check_name
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
-from gsina.ops.aggregate import AGGREGATORS, aggregate_multiples, multi_aggregate
+from gsina.ops.aggregate import AGGREGATORS, STD_EPS, aggregate_multiples, multi_aggregate
 from gsina.ops.dropout import dropout
+from gsina.ops.receivers import Receivers, sort_receivers
+
+
+class Aggregates(NamedTuple):
+    """Messages, aggregated by A aggregators.
+
+    Attributes:
+        one: The message of every node that receives only one ``[N1, C]``, as it is.
+        several: Aggregates at the nodes that receive several ``[N2, A, C]``.
+    """
+
+    one: Tensor
+    several: Tensor
+
+
+class Around(NamedTuple):
+    """What the messages of all layers have in common.
+
+    Attributes:
+        receivers: Nodes by the number of their messages.
+        factors: The weights of the messages, by all ``AGGREGATORS``; ``None`` if all are 1.
+        edges: States of the edges; ``None`` if there are none.
+    """
+
+    receivers: Receivers
+    factors: Aggregates | None
+    edges: Aggregates | None
 
 
 class PNALayer(MessagePassing):  # type: ignore[misc]
@@ -21,7 +50,8 @@ class PNALayer(MessagePassing):  # type: ignore[misc]
 
     Aggregates of a concatenation are those of its parts. Only ``h_j`` is a message of this layer:
     the aggregate of ``h_i`` follows from that of the messages' weights, and ``e_ij`` is the same in
-    every layer, see :class:`EdgeStatistics`.
+    every layer, see :class:`EdgeStatistics`. Where aggregates are equal, one product with the sum
+    of their weights does for all of them.
     """
 
     def __init__(self, channels: int, has_edges: bool, aggregators: tuple[str, ...]) -> None:
@@ -30,34 +60,66 @@ class PNALayer(MessagePassing):  # type: ignore[misc]
         self.num_parts = 3 if has_edges else 2
         self.linear = nn.Linear(self.num_parts * channels * len(aggregators), channels)
 
-    def forward(
-        self, h: Tensor, edge_index: Tensor, factors: Tensor, edges: Tensor | None = None
-    ) -> Tensor:
-        """``[N, H]`` to ``[N, H]``, with the :class:`EdgeStatistics` ``[N, 5]``, ``[N, A, H]``."""
-        own = aggregate_multiples(h, factors, self.aggregators)
-        neighbours = self.propagate(edge_index, x=h)
-        parts = (own, neighbours) if edges is None else (own, neighbours, edges)
+    def forward(self, h: Tensor, edge_index: Tensor, around: Around) -> Tensor:
+        """``[N, H]`` to ``[N, H]``."""
+        receivers = around.receivers
+        neighbours = self.propagate(
+            edge_index, x=h, receivers=receivers, size=(h.size(0), h.size(0))
+        )
         width, size = h.size(1), len(self.aggregators)
         weights = self.linear.weight.view(width, size, self.num_parts, width).unbind(2)
-        states: Tensor = self.linear.bias
-        for part, weight in zip(parts, weights, strict=True):
-            states = torch.addmm(states, part.flatten(1), weight.flatten(1).t())
-        return states
+        parts = (neighbours,) if around.edges is None else (neighbours, around.edges)
+
+        none = self.linear.bias + sum(map(self._constant, weights))
+        own = h.index_select(0, receivers.one)
+        own = own if around.factors is None else own * around.factors.one
+        one = none
+        for message, weight in zip((own, *(part.one for part in parts)), weights, strict=True):
+            one = torch.addmm(one, message, self._copies(weight).t())
+
+        several = self._own(h.index_select(0, receivers.several), weights[0], around)
+        for part, weight in zip(parts, weights[1:], strict=True):
+            several = torch.addmm(several, part.several.flatten(1), weight.flatten(1).t())
+        return torch.cat([none.unsqueeze(0), one, several]).index_select(0, receivers.place)
+
+    def _own(self, h: Tensor, weight: Tensor, around: Around) -> Tensor:
+        """The part of the own state, with the bias, of nodes with several messages ``[N2, H]``."""
+        bias = self.linear.bias
+        if around.factors is not None:
+            own = aggregate_multiples(h, around.factors.several.squeeze(-1), self.aggregators)
+            return torch.addmm(bias, own.flatten(1), weight.flatten(1).t())
+        same = self._copies(weight, but=("std", "sum"))
+        own = torch.addmm(bias + self._constant(weight), h, same.t())
+        if "sum" in self.aggregators:
+            count = around.receivers.several_count.to(h).unsqueeze(-1)
+            own = torch.addmm(own, h * count, weight[:, self.aggregators.index("sum")].t())
+        return own
+
+    def _copies(self, weight: Tensor, but: tuple[str, ...] = ("std",)) -> Tensor:
+        """Sum ``[H, H]`` of the matrices ``[H, A, H]`` that are all applied to the same state."""
+        kept = [a for a, name in enumerate(self.aggregators) if name not in but]
+        return weight[:, kept].sum(1)
+
+    def _constant(self, weight: Tensor) -> Tensor | float:
+        """What ``std`` adds ``[H]`` where it is that of no message, or of equal ones."""
+        if "std" not in self.aggregators:
+            return 0.0
+        return weight[:, self.aggregators.index("std")].sum(1) * sqrt(STD_EPS)
 
     def message(self, x_j: Tensor) -> Tensor:
         """The state of the other end."""
         return x_j
 
-    def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int) -> Tensor:
-        """All aggregators side by side ``[N, A, H]``."""
-        return _aggregate(inputs, index, dim_size, self.aggregators)
+    def aggregate(self, inputs: Tensor, receivers: Receivers) -> Aggregates:
+        """All aggregators side by side."""
+        return _aggregate(inputs, receivers, self.aggregators)
 
 
 class EdgeStatistics(MessagePassing):  # type: ignore[misc]
-    """Aggregates of the messages ``[1, e_ij]``: the same for all layers, so made once.
+    """Aggregates of what edges carry: the same for all layers, so made once.
 
-    Attention multiplies messages, so the aggregate of the 1 is that of the weights. To an explainer
-    that replaces messages (GraphMask) this is one more layer.
+    Attention multiplies messages, so the aggregate of a 1 from every edge is that of the weights.
+    To an explainer that replaces messages (GraphMask) this is one more layer.
     """
 
     def __init__(self, aggregators: tuple[str, ...]) -> None:
@@ -65,32 +127,40 @@ class EdgeStatistics(MessagePassing):  # type: ignore[misc]
         self.aggregators = aggregators
 
     def forward(
-        self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Aggregates of weights by all ``AGGREGATORS`` ``[N, 5]`` and of edges ``[N, A, H]``."""
+        self, h: Tensor, edge_index: Tensor, values: Tensor, receivers: Receivers
+    ) -> Aggregates:
+        """Aggregates of ``values`` ``[E, C]``; an explainer may look at the states ``[N, H]``."""
         size = (h.size(0), h.size(0))
-        factors, edges = self.propagate(edge_index, h=h, edge_attr=edge_attr, size=size)
-        return factors, edges
+        found: Aggregates = self.propagate(
+            edge_index, values=values, receivers=receivers, size=size
+        )
+        return found
 
-    def message(self, h: Tensor, index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """The concatenation that attention multiplies as a whole."""
-        one = h.new_ones(index.numel(), 1)
-        return one if edge_attr is None else torch.cat([one, edge_attr], dim=-1)
+    def message(self, values: Tensor) -> Tensor:
+        """What the edge carries."""
+        return values
 
-    def aggregate(
-        self, inputs: Tensor, index: Tensor, dim_size: int
-    ) -> tuple[Tensor, Tensor | None]:
-        """The two parts apart."""
-        factors = _aggregate(inputs[:, :1], index, dim_size, AGGREGATORS).squeeze(-1)
-        if inputs.size(1) == 1:
-            return factors, None
-        return factors, _aggregate(inputs[:, 1:].contiguous(), index, dim_size, self.aggregators)
+    def aggregate(self, inputs: Tensor, receivers: Receivers) -> Aggregates:
+        """All aggregators side by side."""
+        return _aggregate(inputs, receivers, self.aggregators)
 
 
-def _aggregate(messages: Tensor, index: Tensor, size: int, aggregators: tuple[str, ...]) -> Tensor:
-    """``[E, C]`` to ``[size, A, C]``."""
-    gathered = multi_aggregate(messages, index, size, aggregators)
-    return gathered.view(size, len(aggregators), messages.size(1))
+def _aggregate(messages: Tensor, receivers: Receivers, aggregators: tuple[str, ...]) -> Aggregates:
+    size = receivers.several.numel()
+    taken = messages.index_select(0, receivers.several_edge)
+    several = multi_aggregate(taken, receivers.several_row, size, aggregators)
+    one = messages.index_select(0, receivers.one_edge)
+    return Aggregates(one, several.view(size, len(aggregators), messages.size(1)))
+
+
+def _all_ones(factors: Aggregates) -> bool:
+    """Whether weights are 1 and stay so; on other devices than the CPU asking would stall them."""
+    extremes = factors.several[:, [AGGREGATORS.index("min"), AGGREGATORS.index("max")]]
+    return (
+        factors.one.is_cpu
+        and not factors.one.requires_grad
+        and bool((factors.one == 1).all() & (extremes == 1).all())
+    )
 
 
 class PNA(nn.Module):
@@ -129,7 +199,8 @@ class PNA(nn.Module):
         self.encode_nodes = make_encoder(in_channels, width)
         self.encode_edges = make_encoder(edge_channels, width) if edge_channels else None
         aggregators = tuple(check_name(name, AGGREGATORS, "aggregator") for name in aggregators)
-        self.around = EdgeStatistics(aggregators)
+        self.weigh_edges = EdgeStatistics(AGGREGATORS)
+        self.gather_edges = EdgeStatistics(aggregators) if edge_channels else None
         self.layers = nn.ModuleList(
             PNALayer(width, bool(edge_channels), aggregators) for _ in range(num_layers)
         )
@@ -139,11 +210,21 @@ class PNA(nn.Module):
         """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``."""
         h: Tensor = self.encode_nodes(x)
         edges = encode_edges(self.encode_edges, edge_attr)
-        statistics = self.around(h, edge_index, edges)
+        around = self._around(h, edge_index, edges)
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            new = F.relu(norm(layer(h, edge_index, *statistics)))
+            new = F.relu(norm(layer(h, edge_index, around)))
             h = dropout(h + new, self.dropout, self.training)
         return h
+
+    def _around(self, h: Tensor, edge_index: Tensor, edges: Tensor | None) -> Around:
+        receivers = sort_receivers(edge_index[1], h.size(0))
+        ones = h.new_ones(edge_index.size(1), 1)
+        factors = self.weigh_edges(h, edge_index, ones, receivers)
+        return Around(
+            receivers,
+            None if _all_ones(factors) else factors,
+            self.gather_edges(h, edge_index, edges, receivers) if self.gather_edges else None,
+        )
 
     def make_head(self, out_channels: int) -> nn.Module:
         """The head that goes with this network."""
