@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,30 @@ def test_a_failing_run_is_told_and_the_others_go_on(tmp_path):
     ended = list(run_jobs([bad, good], Results(tmp_path)))
     assert "diverged" in str(ended[0].error)
     assert ended[1].error is None
+
+
+def test_a_diverged_run_is_told_left_alone_and_reported(tmp_path, table):
+    recipe = tiny("erm", learning_rate=1e30, epochs=3)
+    cell = replace(table.cells[0], recipe=recipe, seeds=(0,))
+    results = Results(tmp_path)
+    (ended,) = run_jobs(cell.jobs, results)
+    assert ended.result is None
+    assert "diverged" in ended.error
+    assert "delete" in ended.error
+    assert list(run_jobs(cell.jobs, results)) == []
+    text = markdown(replace(table, cells=(cell,)), results)
+    assert f"Diverged, and so in no mean: {cell.row} on {cell.column} seeds 0." in text
+    assert "Cells not run yet" not in text
+
+
+def test_the_deviation_of_a_sample_where_the_table_asks_for_it(tmp_path, table):
+    results = Results(tmp_path)
+    cell = replace(table.cells[0], seeds=(0, 1))
+    for job, accuracy in zip(cell.jobs, (0.4, 0.6), strict=True):
+        results.save(job, fake(job, accuracy))
+    for sample, std in ((False, 10.0), (True, 200**0.5)):
+        (found,) = summarise(replace(table, cells=(cell,), sample_std=sample), results)
+        assert found.std == pytest.approx(std)
 
 
 def test_kill_9_in_a_grid_loses_nothing_and_it_goes_on(tmp_path):

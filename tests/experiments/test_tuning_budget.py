@@ -73,6 +73,28 @@ def test_ratios_stay_in_range() -> None:
     assert [value_of(one) for one in candidates(recipe(options={"ratio": 0.9}))][2] == 0.95
 
 
+@pytest.mark.parametrize(
+    ("centre", "tried"),
+    [(4.0, (2.0, 8.0)), (32.0, (8.0, 16.0)), (0.5, (1.0, 2.0)), (0.7, (0.5, 1.4))],
+)
+def test_values_stay_in_the_published_range(centre: float, tried: tuple[float, float]) -> None:
+    assert KNOBS["cigav2"].values(centre) == tried
+
+
+def test_a_trial_that_diverges_is_the_worst_and_not_run_again(table: Table, tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    first, second, third = (Job(trial, 0) for trial in table.cells[0].trials)
+    results.save(first, fake(first, 0.6))
+    results.save_diverged(second, "training diverged")
+    assert pending(table.cells[0].jobs, results) == [third]
+    results.save(third, fake(third, 0.7))
+    assert value_of(resolve(table, results).cells[0].recipe) == 0.4
+    path = save_choices(table, results)
+    assert path is not None
+    tried = json.loads(path.read_text())["cells"][0]["trials"]
+    assert [one["validation"] for one in tried] == [0.6, None, 0.7]
+
+
 def test_the_best_validation_metric_decides(table: Table, tmp_path: Path) -> None:
     results = Results(tmp_path)
     (cell,) = table.cells

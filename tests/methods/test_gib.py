@@ -76,6 +76,40 @@ def test_losses_written_out() -> None:
         torch.testing.assert_close(term, expected[name], msg=name)
 
 
+def test_sums_and_whole_graphs_as_in_the_ciga_benchmark() -> None:
+    gib = model("ogb-gcn", pooling="sum", classify_graphs=True, hidden=2, estimator_hidden=4).eval()
+    assert [gib.assign[0].out_features, gib.classifier[0].out_features] == [64, 64]
+    assert gib.estimator[0].out_features == 128
+    batch = tiny.whole(tiny.motifs(2))
+    h = gib.network(batch.x, batch.edge_index, batch.edge_attr)
+    shares = gib.assign(h).softmax(1)
+    states = gib._squeeze(batch)
+    for number in range(batch.num_graphs):
+        inside = batch.node_graph == number
+        rows = shares[inside].T @ h[inside]  # S^T H
+        torch.testing.assert_close(states.subgraph[number], rows[0])
+        torch.testing.assert_close(states.graph[number], rows.mean(0))
+    both = gib.classifier(torch.cat([states.subgraph, states.graph]))
+    expected = F.cross_entropy(both, batch.labels.repeat(2))
+    torch.testing.assert_close(gib.loss(batch)["prediction"], expected)
+
+
+@pytest.mark.parametrize(("patience", "calls"), [(0, 20), (5, 5)])
+def test_the_inner_loop_ends_when_the_bound_does_not_grow(
+    patience: int, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gib = model(inner_steps=20, inner_patience=patience)
+    seen = []
+
+    def falling(estimator: Any, graph: Tensor, subgraph: Tensor) -> Tensor:
+        seen.append(0)
+        return -len(seen) + 0 * estimator(torch.cat([graph, subgraph], dim=1)).sum()
+
+    monkeypatch.setattr("gsina.methods.gib.information_bound", falling)
+    gib._train_estimator(torch.randn(4, 64), torch.randn(4, 64))
+    assert len(seen) == calls
+
+
 def test_the_bound_written_out_for_two_graphs() -> None:
     torch.manual_seed(0)
     estimator = torch.nn.Linear(4, 1)

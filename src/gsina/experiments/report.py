@@ -25,9 +25,9 @@ HEADER = """# Results
 
 This page is written by `gsina report`; every number comes from a file in `results/runs/`, which
 holds the recipe, the seed, the versions, the hardware and the commit of its run. Mean ± standard
-deviation (population, as the paper's) over the seeds that are there; every seed is shown. The epoch
-is selected on validation data by the rule of the recipe; the test data are evaluated once, with the
-selected weights.
+deviation (population, as the paper's; of a sample in the CIGA benchmark, as there) over the seeds
+that are there; every seed is shown. The epoch is selected on validation data by the rule of the
+recipe; the test data are evaluated once, with the selected weights.
 """
 
 
@@ -85,7 +85,14 @@ def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
             for one in begun
         )
         lines.append(f"Seeds not run yet: {seeds}.")
-    untouched = sum(not one.values for one in summaries)
+    diverged = [one for one in summaries if one.diverged]
+    if diverged:
+        seeds = "; ".join(
+            f"{one.cell.row} on {one.cell.column} seeds {', '.join(map(str, one.diverged))}"
+            for one in diverged
+        )
+        lines.append(f"Diverged, and so in no mean: {seeds}.")
+    untouched = sum(not one.values and not one.diverged for one in summaries)
     if untouched:
         lines.append(
             f"Cells not run yet: {untouched} of {len(summaries)}; "

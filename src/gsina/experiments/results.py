@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gsina.data.files import locked, save_json
+from gsina.data.files import locked, save_json, write_aside
 from gsina.experiments.recipe import Recipe
 from gsina.training.checkpoint import fingerprint_of
 
@@ -87,6 +87,19 @@ class Results:
         path = self.path(job)
         save_json(path, result)
         return path
+
+    def diverged(self, job: Job) -> bool:
+        """Whether the run of a job diverged."""
+        return self._diverged(job).exists()
+
+    def save_diverged(self, job: Job, message: str) -> Path:
+        """Remember that a run diverges, as it would each time: it is not tried again."""
+        with write_aside(self._diverged(job)) as file:
+            file.write(message.encode())
+        return self._diverged(job)
+
+    def _diverged(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.diverged"
 
     @contextlib.contextmanager
     def claim(self, job: Job) -> Iterator[bool]:

@@ -19,6 +19,7 @@ from gsina.methods import Method, build_method, make_config
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, evaluate, fit, make_selection, seed_everything
 from gsina.training.distributed import Ranks, leave
+from gsina.training.evaluate import evaluation_size
 from gsina.training.loop import OnBatch, OnEpoch, Progress
 from gsina.training.versions import versions
 
@@ -79,7 +80,7 @@ def run(
         leave()
         if not ranks.first:
             return Run(method, dataset, {})
-    size = recipe.optimiser.batch_size
+    size = evaluation_size(method, recipe.optimiser.batch_size)
     scores = {
         split: evaluate(method, graphs, dataset.task, size)
         for split, graphs in dataset.splits.items()

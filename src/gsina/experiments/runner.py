@@ -14,7 +14,7 @@ from gsina.experiments.posthoc import run_posthoc
 from gsina.experiments.results import Job, Results
 from gsina.experiments.run import run
 from gsina.experiments.trained import model_folder
-from gsina.training import UnusableCheckpoint
+from gsina.training import Diverged, UnusableCheckpoint
 from gsina.training.loop import OnEpoch
 
 
@@ -28,8 +28,8 @@ class Finished:
 
 
 def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
-    """The jobs without a result."""
-    return [job for job in jobs if results.load(job) is None]
+    """The jobs without a result, those that diverged left out."""
+    return [job for job in jobs if results.load(job) is None and not results.diverged(job)]
 
 
 def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Finished:
@@ -47,6 +47,10 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
         try:
             result = compute(job, on_epoch)
             results.save(job, result)
+        except Diverged as error:
+            path = results.save_diverged(job, str(error))
+            forget(job)
+            return Finished(job, None, f"{error} It is not run again unless you delete {path}.")
         except (ValueError, RuntimeError, OSError) as error:
             return Finished(job, None, str(error))
         forget(job)

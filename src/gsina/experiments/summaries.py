@@ -22,11 +22,15 @@ class Summary:
         cell: The cell.
         values: Value of each seed that has been run.
         results: The result files behind the values.
+        diverged: Seeds whose runs diverged.
+        sample_std: As of :class:`~gsina.experiments.tables.Table`.
     """
 
     cell: Cell
     values: dict[int, float]
     results: tuple[dict[str, Any], ...]
+    diverged: tuple[int, ...] = ()
+    sample_std: bool = False
 
     @property
     def mean(self) -> float:
@@ -35,8 +39,8 @@ class Summary:
 
     @property
     def std(self) -> float:
-        """Population standard deviation over the seeds."""
-        return float(np.std(list(self.values.values())))
+        """Standard deviation over the seeds; of a sample only for two or more."""
+        return float(np.std(list(self.values.values()), ddof=int(self.sample_std)))
 
     def further(self, also: Also) -> tuple[float, float | None] | None:
         """Mean and standard deviation of another metric; ``None`` where a run lacks it."""
@@ -44,12 +48,15 @@ class Summary:
         if not tests or any(test.get(also.metric) is None for test in tests):
             return None
         values = np.array([test[also.metric] for test in tests]) * (100 if also.percent else 1)
-        return float(values.mean()), float(values.std()) if len(values) > 1 else None
+        return float(values.mean()), float(values.std(ddof=int(self.sample_std))) if len(
+            values
+        ) > 1 else None
 
     @property
     def missing(self) -> list[int]:
         """Seeds that have not been run."""
-        return [seed for seed in self.cell.seeds if seed not in self.values]
+        known = {*self.values, *self.diverged}
+        return [seed for seed in self.cell.seeds if seed not in known]
 
 
 def summarise(table: Table, results: Results) -> list[Summary]:
@@ -61,7 +68,8 @@ def summarise(table: Table, results: Results) -> list[Summary]:
         # A test split whose files were not at hand is not in the result.
         found = {seed: one for seed, one in found.items() if cell.split in one["metrics"]}
         values = {seed: _value(table, cell, result) for seed, result in found.items()}
-        summaries.append(Summary(cell, values, tuple(found.values())))
+        diverged = tuple(job.seed for job in jobs if results.diverged(job))
+        summaries.append(Summary(cell, values, tuple(found.values()), diverged, table.sample_std))
     return summaries
 
 

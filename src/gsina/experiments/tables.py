@@ -70,6 +70,8 @@ class Table:
         cells: In the order they are run, the most valuable first.
         notes: Things a reader must know.
         also: Further metrics of the same runs.
+        sample_std: Whether the standard deviation is the unbiased one of a sample, as this paper's
+            benchmark has it, instead of the population's.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Table:
     percent: bool = True
     notes: tuple[str, ...] = field(default=())
     also: tuple[Also, ...] = ()
+    sample_std: bool = False
 
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:
         """The cells whose row, column or method contain every word of ``only``."""

@@ -31,24 +31,36 @@ class Knob:
         name: Its name; an option of the method, or ``learning_rate``.
         how: ``times`` and divided by ``step``, or ``plus`` and minus it.
         step: How far the other two values are.
+        least: Smallest value that was published as worth a try.
+        most: Largest.
     """
 
     name: str
     how: Literal["times", "plus"]
     step: float
+    least: float = 0.0
+    most: float = math.inf
 
     def values(self, centre: float) -> tuple[float, float]:
-        """A smaller and a larger value than the recipe's."""
-        if self.how == "times":
-            low, high = centre / self.step, centre * self.step
-        else:
-            low, high = max(centre - self.step, 0.05), min(centre + self.step, 0.95)
-        return float(f"{low:.6g}"), float(f"{high:.6g}")
+        """A smaller and a larger value than the recipe's, or two on one side if it is at an end."""
+
+        def move(steps: int) -> float:
+            if self.how == "times":
+                value = centre * self.step**steps
+            else:
+                value = centre + steps * self.step
+            return float(f"{min(max(value, self.least), self.most):.6g}")
+
+        if move(1) == centre:
+            return move(-2), move(-1)
+        if move(-1) == centre:
+            return move(1), move(2)
+        return move(-1), move(1)
 
 
 _PENALTY = Knob("penalty", "times", 10.0)
-_RATIO = Knob("ratio", "plus", 0.15)
-_CONTRAST = Knob("contrast", "times", 4.0)
+_RATIO = Knob("ratio", "plus", 0.15, 0.05, 0.95)
+_CONTRAST = Knob("contrast", "times", 2.0, 0.5, 32.0)
 #: The main coefficient of every method; the plain network has only its learning rate.
 KNOBS: dict[str, Knob] = {
     "erm": Knob("learning_rate", "times", 3.0),
@@ -63,7 +75,7 @@ KNOBS: dict[str, Knob] = {
     "cigav1": _CONTRAST,
     "cigav2": _CONTRAST,
     "sugar": Knob("diversity", "times", 10.0),
-    "igm": Knob("environment_mixup", "times", 4.0),
+    "igm": Knob("environment_mixup", "times", 5.0, 0.1, 1.0),
     "gsat": Knob("information", "times", 3.0),
     "gsina": _RATIO,
 }
@@ -142,8 +154,12 @@ def trial_scores(cell: Cell, results: Results) -> list[float | None]:
     """Validation metric of every trial, larger is better; ``None`` where it is not run."""
     scores: list[float | None] = []
     for trial in cell.trials:
-        result = results.load(Job(trial, TRIAL_SEED))
-        scores.append(None if result is None else _validation(result))
+        job = Job(trial, TRIAL_SEED)
+        result = results.load(job)
+        if result is not None:
+            scores.append(_validation(result))
+        else:
+            scores.append(-math.inf if results.diverged(job) else None)
     return scores
 
 

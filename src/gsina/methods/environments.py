@@ -116,6 +116,8 @@ def attach_environment(train: PackedGraphs, environment: Tensor) -> PackedGraphs
             "expected one a graph."
         )
     # A plain copy keeps what the graphs have derived; `replace` would check and derive it anew.
+    # Opposite edges are looked up first, so that they are found once and not in every epoch.
+    _ = train.reverse
     attached = copy(train)
     object.__setattr__(attached, "environment", environment)
     return attached

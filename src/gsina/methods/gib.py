@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from gsina.data.batch import Batch
 from gsina.data.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
+from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.readout import readout
@@ -25,30 +26,50 @@ class GIBConfig:
     """Settings of GIB; the defaults are those of its release for graph classification.
 
     That release weighs the losses ``0.7 (prediction + 0.1 information) + 0.3 connectivity``; here
-    the prediction has the coefficient 1. The CIGA benchmark has 0.3, 5 and 20 inner steps.
+    the prediction has the coefficient 1. The recipes of the CIGA benchmark set all but the learning
+    rate otherwise, as it has them.
 
     Attributes:
         information: Coefficient of the information between subgraph and graph.
         connectivity: Coefficient of the connectivity loss.
-        inner_steps: Steps of the estimator of the information before each step of the model.
+        inner_steps: Most steps of the estimator of the information before each step of the model.
+        inner_patience: Inner steps without a better bound, at first than 0, after which they end;
+            0 for never.
         inner_learning_rate: Of the estimator's Adam.
+        inner_weight_decay: Of the same.
         dropout: Dropout in the classifier.
+        hidden: Width of the hidden layers of assignment and classifier, in multiples of H.
+        estimator_hidden: The same of the estimator.
+        pooling: How p weighs the nodes: by the ``backbone``'s readout, or by a ``sum``.
+        classify_graphs: Whether the classifier learns from whole graphs, too.
     """
 
     information: float = 0.1
     connectivity: float = 0.43
     inner_steps: int = 50
+    inner_patience: int = 0
     inner_learning_rate: float = 1e-3
+    inner_weight_decay: float = 0.0
     dropout: float = 0.5
+    hidden: int = 1
+    estimator_hidden: int = 1
+    pooling: Literal["backbone", "sum"] = "backbone"
+    classify_graphs: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("information", "connectivity", "inner_steps"):
+        for name in (
+            "information",
+            "connectivity",
+            "inner_steps",
+            "inner_patience",
+            "inner_weight_decay",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        if not self.inner_learning_rate > 0:
-            raise ValueError(
-                f"inner_learning_rate must be above 0, got {self.inner_learning_rate}."
-            )
+        for name in ("inner_learning_rate", "hidden", "estimator_hidden"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}.")
+        check_name(self.pooling, ("backbone", "sum"), "pooling")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}.")
 
@@ -80,7 +101,8 @@ class GIB(Method):
     A network embeds the nodes, h. ``S = softmax(W2 tanh(W1 h))`` assigns them to the subgraph
     (first column, p) and to the rest. The subgraph's state is the backbone's readout with weights
     p, which for a sum (GIN) is the paper's first row of ``S^T H``; the graph's is the mean of h.
-    The loss is
+    With ``pooling = "sum"`` both are as in the CIGA benchmark: the first row of ``S^T H``, and the
+    mean of the two. The loss is
 
         CE(subgraph) + information * I(graph; subgraph) + connectivity * L_con,
 
@@ -98,28 +120,27 @@ class GIB(Method):
 
     Unlike the release, the graph's state is that of the one graph and not the mean over the batch,
     and the connectivity ignores the direction of edges. Unlike the CIGA benchmark's copy, the
-    classifier has as many outputs as the task, the outer optimiser does not train f the wrong way,
-    and the classifier sees subgraphs only. No value needs to be clamped, as the bound is computed
-    by ``logsumexp``; a batch of one graph has no other graph, and 0 information.
+    classifier has as many outputs as the task and no ReLU at its end, the outer optimiser does not
+    train f the wrong way, and nodes without edges count. No value needs to be clamped, as the bound
+    is computed by ``logsumexp``; a batch of one graph has no other graph, and 0 information.
     """
 
     def __init__(self, network: nn.Module, channels: int, task: Task, config: GIBConfig) -> None:
         super().__init__(task)
         self.config = config
         self.network = network
-        self.assign = nn.Sequential(
-            nn.Linear(channels, channels), nn.Tanh(), nn.Linear(channels, 2)
-        )
+        width, estimator_width = config.hidden * channels, config.estimator_hidden * channels
+        self.assign = nn.Sequential(nn.Linear(channels, width), nn.Tanh(), nn.Linear(width, 2))
         self.classifier = nn.Sequential(
-            nn.Linear(channels, channels),
+            nn.Linear(channels, width),
             nn.ReLU(),
             nn.Dropout(config.dropout),
-            nn.Linear(channels, task.outputs),
+            nn.Linear(width, task.outputs),
         )
         self.estimator = nn.Sequential(
-            nn.Linear(2 * channels, channels),
+            nn.Linear(2 * channels, estimator_width),
             nn.ReLU(),
-            nn.Linear(channels, 1, bias=False),  # a constant cancels in the bound
+            nn.Linear(estimator_width, 1, bias=False),  # a constant cancels in the bound
         )
 
     @classmethod
@@ -155,6 +176,9 @@ class GIB(Method):
         h = embed(self.network, batch)
         membership = self.assign(h).softmax(dim=1)[:, 0]
         graphs = batch.node_groups
+        if self.config.pooling == "sum":
+            subgraph = readout(h, graphs, "sum", membership)
+            return Bottleneck(membership, subgraph, readout(h, graphs, "sum") / 2)
         how: str = self.network.readout  # type: ignore[assignment]
         return Bottleneck(
             membership, readout(h, graphs, how, membership), readout(h, graphs, "mean")
@@ -166,8 +190,12 @@ class GIB(Method):
         # The graph is given: otherwise its state, too, could forget, and with it the subgraph's.
         graph = squeezed.graph.detach()
         bound = information_bound(self._fixed_estimator, graph, squeezed.subgraph)
+        prediction = task_loss(self.classifier(squeezed.subgraph), batch, self.task)
+        if self.config.classify_graphs:
+            whole = task_loss(self.classifier(squeezed.graph), batch, self.task)
+            prediction = (prediction + whole) / 2
         return {
-            "prediction": task_loss(self.classifier(squeezed.subgraph), batch, self.task),
+            "prediction": prediction,
             "information": self.config.information * bound,
             "connectivity": self.config.connectivity * apart.mean(),
         }
@@ -175,14 +203,24 @@ class GIB(Method):
     def _train_estimator(self, graph: Tensor, subgraph: Tensor) -> None:
         if graph.size(0) < 2:
             return
+        config = self.config
         optimiser = torch.optim.Adam(
-            self.estimator.parameters(), lr=self.config.inner_learning_rate, fused=True
+            self.estimator.parameters(),
+            lr=config.inner_learning_rate,
+            weight_decay=config.inner_weight_decay,
+            fused=True,
         )
-        for _ in range(self.config.inner_steps):
+        best, since = 0.0, 0
+        for _ in range(config.inner_steps):
             optimiser.zero_grad(set_to_none=True)
             loss = -information_bound(self.estimator, graph, subgraph)
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            if config.inner_patience:
+                bound = -float(loss.detach())
+                best, since = (bound, 0) if bound > best else (best, since + 1)
+                if since == config.inner_patience:
+                    return
 
     def _fixed_estimator(self, pairs: Tensor) -> Tensor:
         """The estimator for the model's step, which must not train it."""

@@ -32,6 +32,15 @@ class Predictions:
     scores: Tensor | None
 
 
+def evaluation_size(method: Method, batch_size: int) -> int:
+    """Graphs a batch of an evaluation, for a method that is trained with ``batch_size``.
+
+    Four times as many are quicker, and need about the memory of a step that keeps its gradients. A
+    method whose answers depend on the batch gets batches as in training.
+    """
+    return 4 * batch_size if method.batch_invariant else batch_size
+
+
 @torch.no_grad()
 def predict(
     method: Method, graphs: PackedGraphs, batch_size: int = 256, ranks: Ranks | None = None

@@ -29,7 +29,7 @@ from gsina.training.checkpoint import (
     save_checkpoint,
 )
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
-from gsina.training.evaluate import predict, score
+from gsina.training.evaluate import evaluation_size, predict, score
 from gsina.training.selection import Score, Selection
 
 
@@ -247,7 +247,7 @@ def _epoch(
         if on_batch is not None:
             on_batch(step + 1, steps)
     trained = time.perf_counter()
-    predictions = predict(method, dataset.val, size, take.ranks)
+    predictions = predict(method, dataset.val, evaluation_size(method, size), take.ranks)
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
             f"training diverged in epoch {epoch + 1}: not all validation outputs are finite; "
