@@ -15,6 +15,7 @@ from gsina.data.task import Task
 from gsina.methods import GSINA, GSINAConfig, build_method, label_loss
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import evaluate, predict, score
+from gsina.training.evaluate import evaluation_size
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 16})
 
@@ -38,6 +39,11 @@ def test_everything_is_in_the_order_of_the_split(batch_size: int) -> None:
         assert part is not None
         assert not part.requires_grad
         torch.testing.assert_close(part, expected.detach(), atol=2e-5, rtol=2e-5)
+
+
+def test_larger_batches_only_where_they_change_nothing() -> None:
+    assert evaluation_size(gsina(), 32) == 128
+    assert evaluation_size(gsina(scope="batch"), 32) == 32
 
 
 @pytest.mark.parametrize("training", [True, False])
