@@ -15,7 +15,7 @@ from gsina.data.task import Task
 from gsina.methods import GSINA, GSINAConfig, build_method, label_loss
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import evaluate, predict, score
-from gsina.training.evaluate import evaluation_size
+from gsina.training.evaluate import evaluation_size, rank_edges
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 16})
 
@@ -39,6 +39,27 @@ def test_everything_is_in_the_order_of_the_split(batch_size: int) -> None:
         assert part is not None
         assert not part.requires_grad
         torch.testing.assert_close(part, expected.detach(), atol=2e-5, rtol=2e-5)
+
+
+def test_edges_of_equal_weight_are_ranked_by_their_scores() -> None:
+    scores = torch.tensor([30.0, -1.0, 50.0, 20.0, -1.0, 20.0])
+    edge = torch.sigmoid(scores)
+    assert edge[0] == edge[2] == edge[3] == 1
+    assert rank_edges(edge, scores).tolist() == [2, 0, 3, 1, 0, 1]
+    weights = torch.tensor([0.1, 0.9, 0.5])  # scores of other graphs need not be in their order
+    assert rank_edges(weights, torch.tensor([5.0, 1.0, 2.0])).tolist() == [0, 2, 1]
+    assert rank_edges(torch.zeros(0), torch.zeros(0)).tolist() == []
+
+
+def test_a_saturated_attention_is_scored_by_what_it_prefers() -> None:
+    graphs = tiny.motifs(2)
+    assert graphs.edge_truth is not None
+    found = predict(gsina(), graphs)
+    scores = 100.0 + graphs.edge_truth.float()
+    saturated = replace(found, edge=torch.ones_like(scores), scores=scores)
+    assert score(saturated, graphs, tiny.CLASSES)["explanation_auc"] == 1
+    blind = replace(saturated, scores=None)
+    assert score(blind, graphs, tiny.CLASSES)["explanation_auc"] == 0.5
 
 
 def test_larger_batches_only_where_they_change_nothing() -> None:

@@ -108,10 +108,25 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     edge, truth = predictions.edge, graphs.edge_truth
     if edge is not None and truth is not None:
         graph = torch.repeat_interleave(graphs.edge_ptr.diff())
+        edge = edge if predictions.scores is None else rank_edges(edge, predictions.scores)
         result["explanation_auc"] = metrics.explanation_auc(edge, truth)
         result["explanation_auc_per_graph"] = metrics.explanation_auc_per_graph(edge, truth, graph)
         result["precision_at_5"] = metrics.precision_at_k(edge, truth, graph, 5)
     return result
+
+
+def rank_edges(edge: Tensor, scores: Tensor) -> Tensor:
+    """Rank of every edge ``[E]`` by its weight and, of equal weights, by its score; 0 is the least.
+
+    A weight that is the sigmoid of a large score is exactly 1, while the score still says which of
+    several such edges the method prefers.
+    """
+    order = scores.argsort(stable=True)
+    order = order[edge[order].argsort(stable=True)]
+    higher = torch.zeros_like(order)
+    for values in (edge[order], scores[order]):
+        higher[1:] |= (values[1:] != values[:-1]).long()
+    return torch.empty_like(order).scatter_(0, order, higher.cumsum(0)).double()
 
 
 def evaluate(
