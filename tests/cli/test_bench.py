@@ -69,13 +69,45 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
     recipe = default_recipe("spmotif-struc", "ogb-gcn", "erm", data=data, epochs=1)
     table = Table("tiny", "A tiny table", (tuned(Cell("ERM", "tiny", recipe, (0, 1))),))
     monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
-    assert "0 of 3 runs are done" in gsina("bench", "tiny", "--dry-run").output
+    planned = gsina("bench", "tiny", "--dry-run").output
+    assert "0 of 3 runs are done" in planned
+    assert "3 trials, then 0, 1" in planned
+    assert "Then 1 more" in planned
     done = gsina("bench", "tiny")
     assert done.exit_code == 0, done.output
+    assert "ERM on tiny, trial learning_rate 0.003: validation accuracy" in done.output
+    assert done.output.count("OOD test") == 1  # of the seed, not of the trials
     assert len(list((tmp_path / "results/runs").glob("*.json"))) == 4  # three trials, one seed more
     assert (tmp_path / "results/tuning/tiny.json").exists()
     assert "2 of 2 runs are done" in gsina("bench", "tiny").output
     assert "learning_rate" in gsina("report", "tiny").output
+
+
+@pytest.mark.parametrize(
+    "wrong", ["runtime --dry-run", "runtime --only x", "convergence --measure", "gsat --quick"]
+)
+def test_options_that_would_do_nothing_are_refused(gsina, wrong: str, tmp_path: Path) -> None:
+    found = gsina("bench", *wrong.split())
+    assert found.exit_code == 2
+    table, option, *_ = wrong.split()
+    assert f"{option} is not for the table {table}" in found.output
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_help_names_every_table(gsina) -> None:
+    text = " ".join(gsina("bench", "--help").output.replace("│", " ").split())
+    for name in (*tables.TABLES, "convergence", "runtime"):
+        assert f" {name}" in text
+
+
+def test_the_hint_says_where_the_results_are(gsina, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = default_recipe(
+        "spmotif", "gin", "erm", data={"bias": 0.5, "num_per_class": 4}, epochs=1
+    )
+    table = Table("tiny", "A tiny table", (Cell("GIN", "tiny", recipe, (0,)),))
+    monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
+    output = gsina("bench", "tiny", "--results", "mine").output
+    assert "report tiny --results mine" in " ".join(output.split())
 
 
 def test_runtime_is_not_there_before_it_is_measured(gsina) -> None:

@@ -95,8 +95,16 @@ def test_a_broken_result_is_named_and_run_again(tmp_path):
     results = Results(tmp_path)
     job = Job(tiny(), 0)
     results.folder.mkdir(exist_ok=True)
-    results.path(job).write_text('{"metrics": {"te')
-    assert results.broken() == [results.path(job)]
+    for text in (
+        '{"metrics": {"te',
+        '{"metrics": {"test": {"accuracy": "high"}}}',
+        '{"metrics": {"test": {"accuracy": NaN}}}',
+        '{"metrics": [1]}',
+    ):
+        results.path(job).write_text(text)
+        assert results.broken() == [results.path(job)]
+        assert pending([job], results) == [job]
+    results.path(job).write_text('{"seed": 7, "metrics": {"test": {"accuracy": 0.5}}}')
     assert pending([job], results) == [job]
     assert run_job(job, results).error is None
     assert results.broken() == []
@@ -195,7 +203,7 @@ def test_report_shows_ours_beside_the_papers_and_what_is_missing(tmp_path, table
 
 
 def test_a_page_says_what_was_not_run(tmp_path):
-    assert "Not run yet: `gsat`" in results_page(Results(tmp_path))
+    assert "share with other tables: `gsat`" in results_page(Results(tmp_path))
     path = tmp_path / "page.md"
     path.with_name("page.findings.md").write_text("## What we saw\n")
     write_results_page(path, Results(tmp_path))

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from gsina.cli import show
-from gsina.cli.options import Threads, numbers, use_threads
+from gsina.cli.options import Threads, command, numbers, use_threads
 from gsina.names import METRICS
 
 if TYPE_CHECKING:
@@ -27,9 +27,13 @@ RESULTS = Path("results/runs")
 
 
 def bench(
-    table: Annotated[str, typer.Argument(help="A table, such as gsat, or convergence.")],
+    table: Annotated[str, typer.Argument(help="A table; their names are above.")],
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Only cells with this word; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="Only cells that have this text in their row, column or method; of several, all.",
+        ),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Seeds such as 0,1,2; by default the table's.")
@@ -51,8 +55,9 @@ def bench(
     ] = False,
     results: ResultsFolder = RESULTS,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of the page; only for convergence.")
-    ] = Path("docs"),
+        Path | None,
+        typer.Option("--out", help="Folder of the page, by default docs; only for convergence."),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Run a table of the paper, cell by cell and seed by seed.
@@ -60,6 +65,10 @@ def bench(
     Every finished run is one file in the results folder. Runs that are done are skipped; a run that
     was cut off, by Ctrl-C or otherwise, goes on where it was. Cells whose data are not there are
     named and left out. `gsina report` makes the table.
+
+    Tables: gsat, gsat-ogbg, ablation, sensitivity-r, sensitivity-tau, interpret-auc, interpret-p5,
+    connectivity, draws, plain, node, ciga-spm, ciga-real, ciga-more. Not grids of runs, but
+    measured in one go: convergence, runtime.
 
     \b
     [bold]Examples[/]
@@ -71,11 +80,15 @@ def bench(
     gsina bench runtime
     """
     use_threads(threads)
+    grid = {"--only": only, "--seeds": seeds, "--ray": ray, "--dry-run": dry_run}
+    given = grid | {"--measure": measure, "--quick": quick, "--out": out}
+    _check_options(table, [name for name, value in given.items() if value])
     if table == "convergence":
         from gsina.experiments.convergence import write_convergence
 
-        write_convergence(out, results.parent / "convergence.json")
-        show.say(f"the figure and its page are in {out}")
+        folder = out or Path("docs")
+        write_convergence(folder, results.parent / "convergence.json")
+        show.say(f"the figure and its page are in {folder}")
         return
     if table == "runtime":
         _runtime(results, quick)
@@ -106,7 +119,8 @@ def bench(
         ]:
             failed |= _run(resolve(part, store), waiting, store, jobs, ray)
     save_choices(chosen, store)
-    show.say(f"results are in {store.folder}; the table: gsina report {table}")
+    where: list[str | Path] = [] if results == RESULTS else ["--results", results]
+    show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")
     if failed:
         show.say(
             f"{len(failed)} runs are not finished; mend what is said above, and the same command "
@@ -114,6 +128,15 @@ def bench(
             "yellow",
         )
         raise typer.Exit(1)
+
+
+def _check_options(table: str, given: list[str]) -> None:
+    """Refuse options that would do nothing."""
+    own = {"convergence": ["--out"], "runtime": ["--quick"]}
+    kept = own.get(table, [name for name in given if name not in ("--quick", "--out")])
+    for name in given:
+        if name not in kept:
+            raise ValueError(f"{name} is not for the table {table}; leave it out.")
 
 
 def _runtime(results: Path, quick: bool) -> None:
@@ -177,11 +200,15 @@ def _announce(
     from gsina.data.catalog import DATASETS
     from gsina.experiments.estimate import estimate
     from gsina.experiments.runner import pending
+    from gsina.experiments.tables import TRIAL_SEED
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
         for cell in table.cells:
             left = ", ".join(str(job.seed) for job in pending(cell.jobs, store))
+            if cell.trials:
+                then = ", ".join(map(str, cell.seeds))
+                left = f"{len(pending(cell.jobs, store))} trials, then {then}"
             there = DATASETS[cell.recipe.data.name].at_hand()
             view.add_row(cell.row, cell.column, left or "done", "yes" if there else "no")
         show.console.print(view)
@@ -193,7 +220,9 @@ def _announce(
         seconds, unknown = estimate(waiting, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
         more = f", not counting {len(unknown)} of a kind not run before" if unknown else ""
-        show.say(f"{len(waiting)} to run: {about}{more if seconds else ''}.")
+        later = sum(len(set(cell.seeds) - {TRIAL_SEED}) for cell in table.cells if cell.trials)
+        then = f" Then {later} more, with the settings that the trials choose." if later else ""
+        show.say(f"{len(waiting)} to run: {about}{more if seconds else ''}.{then}")
 
 
 def _data(cell: Cell) -> str:
@@ -205,8 +234,12 @@ class _Grid:
     """The progress of a grid: a live bar on a terminal, one line a run elsewhere."""
 
     def __init__(self, table: Table, total: int) -> None:
+        from gsina.experiments.tuning_budget import describe
+
+        self.trials = {job.name for cell in table.cells if cell.trials for job in cell.jobs}
         self.labels = {
-            job.name: f"{cell.row} on {_data(cell)}, seed {job.seed}"
+            job.name: f"{cell.row} on {_data(cell)}, "
+            + (f"trial {describe(job.recipe)}" if cell.trials else f"seed {job.seed}")
             for cell in table.cells
             for job in cell.jobs
         }
@@ -232,8 +265,11 @@ class _Grid:
             show.say(f"{label}: not finished, {finished.error}", "yellow")
         else:
             metric = finished.result["metric"]
-            value = show.number(ood_score(finished.result), metric)
-            show.say(f"{label}: OOD test {METRICS[metric]} {value}")
+            if finished.job.name in self.trials:  # what decides, and nothing else
+                split, value = "validation", finished.result["metrics"]["val"][metric]
+            else:
+                split, value = "OOD test", ood_score(finished.result)
+            show.say(f"{label}: {split} {METRICS[metric]} {show.number(value, metric)}")
         self._show("")
 
     def _show(self, now: str) -> None:

@@ -306,7 +306,7 @@ def _conclude(plan: Plan, result: dict[str, Any], metric: str) -> None:
     epoch, rule = result["best_epoch"], result["selection"]
     show.console.print(show.metrics_table(result, metric, _shifted(plan)))
     if epoch < 0:
-        first = plan.recipe.selection.first_epoch
+        first = plan.recipe.selection.first_epoch + 1
         show.say(
             f"no epoch could be selected (the rule {rule} counts from epoch {first}), so these are "
             "the last weights."

@@ -38,21 +38,24 @@ class Source:
     Attributes:
         archive: Name of its archive.
         graphs: Number of graphs in the archive.
+        edges: Number of its edges, each direction one: a truncated list of edges is no error of
+            the format, and as graphs come class by class it would give the class away.
         labels: Number of one-hot columns of the node labels.
         task: What is predicted, in words.
     """
 
     archive: str
     graphs: int
+    edges: int
     labels: int
     task: str
 
 
 SOURCES = {
-    "nci1": Source("NCI1", 4110, 37, "active against lung cancer cells or not"),
-    "nci109": Source("NCI109", 4127, 38, "active against ovarian cancer cells or not"),
-    "proteins": Source("PROTEINS", 1113, 3, "enzyme or not"),
-    "dd": Source("DD", 1178, 89, "enzyme or not"),
+    "nci1": Source("NCI1", 4110, 265506, 37, "active against lung cancer cells or not"),
+    "nci109": Source("NCI109", 4127, 265208, 38, "active against ovarian cancer cells or not"),
+    "proteins": Source("PROTEINS", 1113, 162088, 3, "enzyme or not"),
+    "dd": Source("DD", 1178, 1686092, 89, "enzyme or not"),
 }
 
 
@@ -74,11 +77,12 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
         data = read_archive(path)
         graphs = replace(data.graphs, x=data.graphs.x[:, -source.labels :], edge_attr=None)
         whole = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
-        if len(graphs) != source.graphs or not bool(whole.all()):
+        found = (len(graphs), graphs.edge_index.size(1))
+        if found != (source.graphs, source.edges) or not bool(whole.all()):
             raise ValueError(
-                f"{path} has {len(graphs)} graphs and {data.graphs.num_features} node features, "
-                f"expected {source.graphs} graphs and {source.labels} node labels: delete it and "
-                "fetch it again."
+                f"{path} has {found[0]} graphs, {found[1]} edges and {data.graphs.num_features} "
+                f"node features, expected {source.graphs} graphs, {source.edges} edges and "
+                f"{source.labels} node labels: delete it and fetch it again."
             )
         ids = size_split(graphs.node_ptr.diff(), seed)
         unused = len(graphs) - sum(len(part) for part in ids.values())

@@ -12,6 +12,7 @@ from gsina.experiments.run import Run
 from gsina.explain.molecule_pictures import draw_molecules
 from gsina.explain.pictures import draw_subgraphs
 from gsina.explain.sentence_pictures import draw_sentences
+from gsina.methods import METHODS
 from gsina.names import SPLITS, check_name
 from gsina.training import Predictions, predict
 
@@ -90,7 +91,8 @@ def _describe(run: Run) -> str:
     recipe = run.result["recipe"]
     ratio = getattr(run.method.config, "ratio", None)
     setting = "" if ratio is None else f" (r = {ratio:g})"
-    return f"{recipe['method']['name'].upper()}{setting} on {recipe['backbone']['name'].upper()}"
+    label = METHODS[recipe["method"]["name"]].label
+    return f"{label}{setting} on {recipe['backbone']['name'].upper()}"
 
 
 def _first_task(graphs: PackedGraphs, found: Predictions) -> tuple[PackedGraphs, Predictions]:

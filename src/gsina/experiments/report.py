@@ -99,7 +99,7 @@ def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
             f"`gsina bench {table.name} --dry-run` names them."
         )
     if results:
-        commits = sorted({short_commit(result["commit"]) for result in results})
+        commits = sorted({short_commit(result["commit"]) or "unknown" for result in results})
         machines = sorted(
             {f"{r['hardware']['cpu']}, {r['hardware']['threads']} thread(s)" for r in results}
         )
@@ -128,7 +128,8 @@ def results_page(results: Results, findings: str = "") -> str:
         else:
             not_run.append(f"`{name}`")
     if not_run:
-        parts.append(f"Not run yet: {', '.join(not_run)}.\n")
+        names = ", ".join(not_run)
+        parts.append(f"Not run yet, but for runs that they share with other tables: {names}.\n")
     if findings:
         parts.append(findings)
     return "\n".join(parts)

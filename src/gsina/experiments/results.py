@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,19 @@ def ood_score(result: dict[str, Any]) -> float | None:
     return float(sum(values) / len(values))
 
 
+def _whole(result: Any) -> bool:
+    """Whether this is a result, with numbers where numbers should be; NaN is none of them."""
+    metrics = result.get("metrics") if isinstance(result, dict) else None
+    return isinstance(metrics, dict) and all(
+        isinstance(scores, dict) and all(map(_is_score, scores.values()))
+        for scores in metrics.values()
+    )
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not math.isnan(value))
+
+
 class Results:
     """A folder of result files."""
 
@@ -66,7 +80,7 @@ class Results:
         """The result of a job; ``None`` if it is not there, or broken."""
         with contextlib.suppress(FileNotFoundError, ValueError):
             result: dict[str, Any] = json.loads(self.path(job).read_text(encoding="utf-8"))
-            if isinstance(result, dict) and "metrics" in result:
+            if _whole(result) and result.get("seed", job.seed) == job.seed:
                 return result
         return None
 
@@ -75,8 +89,8 @@ class Results:
         bad = []
         for path in sorted(self.folder.glob("*.json")):
             try:
-                whole = "metrics" in json.loads(path.read_text(encoding="utf-8"))
-            except (ValueError, TypeError):
+                whole = _whole(json.loads(path.read_text(encoding="utf-8")))
+            except ValueError:
                 whole = False
             if not whole:
                 bad.append(path)
