@@ -42,7 +42,7 @@ def test_a_run_from_a_recipe_file(gsina, tmp_path):
 
 def test_no_eligible_epoch_is_said(gsina):
     done = gsina(*SMALL, "--method", "gsat", "--epochs", 1)
-    assert "no epoch could be selected (the rule strict-best counts from epoch 20)" in done.output
+    assert "no epoch could be selected (the rule strict-best counts from epoch 21)" in done.output
 
 
 @pytest.mark.parametrize(
