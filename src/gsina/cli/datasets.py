@@ -74,6 +74,6 @@ def _options(load: Any) -> dict[str, Any]:
     """Options of a loader with their defaults; functions to call back are none for a user."""
     return {
         name: parameter.default
-        for name, parameter in inspect.signature(load).parameters.items()
+        for name, parameter in inspect.signature(load, eval_str=True).parameters.items()
         if parameter.default is not parameter.empty and "Callable" not in str(parameter.annotation)
     }
