@@ -26,7 +26,7 @@ def test_links_resolve(page: Path) -> None:
 def test_the_results_page_is_what_the_result_files_say() -> None:
     findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert page == results_page(Results(ROOT / "results" / "runs"), findings)
+    assert page == results_page(Results(ROOT / "results"), findings)
 
 
 def test_the_page_of_properties_is_what_its_numbers_say() -> None:

@@ -50,6 +50,12 @@ def test_methods(gsina):
     assert rows["gsina"]["options"]["ratio"] == 0.5
     assert "node" in rows["gsina"]["levels"]
     assert "ICML 2022" in rows["gsat"]["paper"]
+    one = gsina("methods", "cigav2").output
+    assert "spurious_network=shared" in one  # in full, however narrow the terminal is
+    assert "gsat" not in one
+    failed = gsina("methods", "gsna")
+    assert failed.exit_code == 2
+    assert "did you mean 'gsina'?" in failed.stderr
 
 
 def test_bench_convergence_writes_where_it_is_told(gsina, monkeypatch, tmp_path):

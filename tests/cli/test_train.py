@@ -40,6 +40,28 @@ def test_a_run_from_a_recipe_file(gsina, tmp_path):
     assert result(Path("erm"))["recipe"]["method"]["name"] == "erm"
 
 
+def test_a_recipe_is_shown_as_the_file_that_trains_the_same(gsina, tmp_path):
+    shown = gsina("train", "spmotif", "--bias", 0.7, "--backbone", "pna", "--show-recipe").output
+    assert "ratio = 0.3" in shown  # what was published for PNA at this bias
+    assert "#" not in shown
+    file = tmp_path / "mine.toml"
+    file.write_text(shown)
+    assert gsina("train", "--recipe", file, "--show-recipe").output == shown
+    assert not (tmp_path / "runs").exists()
+    file.write_text('[data]\nkind = "molecules"\n')
+    for own in (["--recipe", file], ["molecules.csv"]):
+        assert "named datasets" in gsina("train", *own, "--show-recipe").stderr
+
+
+def test_settings_that_were_not_published_are_called_so(gsina):
+    note = "no settings were published for dir with gin on nci1"
+    assert (
+        note
+        in gsina("train", "nci1", "--backbone", "gin", "--method", "dir", "--show-recipe").output
+    )
+    assert note.replace("nci1", "spmotif") in gsina(*SMALL, "--method", "dir", "--epochs", 1).output
+
+
 def test_no_eligible_epoch_is_said(gsina):
     done = gsina(*SMALL, "--method", "gsat", "--epochs", 1)
     assert "no epoch could be selected (the rule strict-best counts from epoch 21)" in done.output

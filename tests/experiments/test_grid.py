@@ -75,8 +75,8 @@ def test_finished_runs_are_skipped_and_found_again(tmp_path, table):
     assert [one.error for one in ended] == [None, None, None]
     assert pending(jobs, results) == []
     assert list(run_jobs(jobs, results)) == []
-    assert len(list(tmp_path.glob("*.json"))) == 3
-    assert not list(tmp_path.glob(".*.lock"))
+    assert len(list(results.folder.glob("*.json"))) == 3
+    assert not list(results.folder.glob(".*.lock"))
 
 
 def test_two_processes_give_the_same_numbers_as_one(tmp_path, table):
@@ -248,7 +248,7 @@ def test_estimate_from_finished_runs(tmp_path, table):
     results = Results(tmp_path)
     job = Job(table.cells[0].recipe, 0)
     results.save(job, fake(job, 0.5))
-    (tmp_path / "broken.json").write_text("{")
+    (results.folder / "broken.json").write_text("{")
     other = Job(table.cells[1].recipe, 0)
     assert estimate([job, job, other], results) == (40.0, [other])
     assert json.loads(results.path(job).read_text())["seed"] == 0

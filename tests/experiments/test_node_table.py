@@ -75,7 +75,7 @@ def test_stored_values() -> None:
 
 
 def test_every_split_is_read_from_the_same_run(table: Table, tmp_path: Path) -> None:
-    store = Results(tmp_path / "runs")
+    store = Results(tmp_path)
     cora = table.select(["GSINA w/o", "Cora"], [0, 1])
     facebook = table.select(["ERM", "Facebook"], [0])
     splits = ["train", "val", *(cell.split for cell in cora.cells)]
@@ -98,7 +98,7 @@ def test_every_split_is_read_from_the_same_run(table: Table, tmp_path: Path) -> 
 
 
 def test_figure_has_six_panels_that_say_why_they_are_empty(table: Table, tmp_path: Path) -> None:
-    store = Results(tmp_path / "runs")
+    store = Results(tmp_path)
     cora = table.select(["erm", "Cora"], [0, 1])
     for cell in cora.cells:
         for job in cell.jobs:

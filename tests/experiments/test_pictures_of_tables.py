@@ -74,7 +74,7 @@ def texts(figure: Figure) -> list[str]:
 
 
 def test_a_table_shows_ours_the_papers_the_seeds_and_what_is_missing(tmp_path, table) -> None:
-    results = Results(tmp_path / "runs")
+    results = Results(tmp_path)
     for seed, accuracy in ((0, 0.5), (1, 0.6)):
         put(results, table.cells[0].jobs[seed], accuracy=accuracy, pieces=3.0 + seed)
     shown = texts(draw_cells(table, summarise(table, results), {}))
@@ -91,7 +91,7 @@ def test_a_table_shows_ours_the_papers_the_seeds_and_what_is_missing(tmp_path, t
 
 
 def test_measured_times_stand_where_nothing_was_run(tmp_path, table) -> None:
-    results = Results(tmp_path / "runs")
+    results = Results(tmp_path)
     ours = table.cells[1].recipe
     measured = measure_epoch(ours, tiny.dataset(4), steps=2)
     assert measured["seconds"] >= 0
@@ -112,7 +112,7 @@ def test_measured_times_stand_where_nothing_was_run(tmp_path, table) -> None:
 
 @pytest.mark.parametrize("name", SWEPT)
 def test_a_sweep_is_a_curve_with_a_band_of_one_deviation(tmp_path, name) -> None:
-    table, results = make_table(name), Results(tmp_path / "runs")
+    table, results = make_table(name), Results(tmp_path)
     assert "not run" in texts(draw_sweep(table, summarise(table, results), *SWEPT[name]))
     rng = np.random.default_rng(0)
     values = {}
@@ -135,7 +135,7 @@ def test_a_sweep_is_a_curve_with_a_band_of_one_deviation(tmp_path, name) -> None
 
 
 def test_the_page_embeds_the_curves_and_they_are_written(tmp_path) -> None:
-    results = Results(tmp_path / "runs")
+    results = Results(tmp_path)
     for cell in make_table("sensitivity-tau").cells[:2]:
         put(results, cell.jobs[0], accuracy=0.5)
     assert "(img/sensitivity-tau.png)" in results_page(results)

@@ -71,16 +71,16 @@ def test_every_row_is_measured(content: dict[str, object]) -> None:
 
 def test_report(content: dict[str, object], tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="measure with: gsina bench runtime"):
-        runtime.read_runtime(tmp_path / "runs")
-    path = runtime.save_runtime(tmp_path / "runs", content)
+        runtime.read_runtime(tmp_path)
+    path = runtime.save_runtime(tmp_path, content)
     assert path == tmp_path / "bench/runtime.json"
-    text = runtime.runtime_markdown(runtime.read_runtime(tmp_path / "runs"))
+    text = runtime.runtime_markdown(runtime.read_runtime(tmp_path))
     (row,) = [line for line in text.splitlines() if line.startswith("| GSINA, scope graph |")]
     assert row.endswith("| 5.96 |")  # 34.58 / 5.80
     assert "A quick run" in text
     path.write_text("{")
     with pytest.raises(ValueError, match=r"runtime\.json is broken"):
-        runtime.read_runtime(tmp_path / "runs")
+        runtime.read_runtime(tmp_path)
 
 
 def test_all_datasets_have_a_number_in_the_paper() -> None:

@@ -141,7 +141,7 @@ def test_trials_may_stand_for_other_data(tmp_path: Path) -> None:
 
 
 def test_choices_are_kept(table: Table, tmp_path: Path) -> None:
-    results = Results(tmp_path / "runs")
+    results = Results(tmp_path)
     assert save_choices(table, results) is None
     for trial, val in zip(table.cells[0].trials, (0.6, 0.8, 0.7), strict=True):
         results.save(Job(trial, 0), fake(Job(trial, 0), val))

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from gsina.experiments.tables import Cell, Table
 
 ResultsFolder = Annotated[
-    Path, typer.Option("--results", help="Folder of result files.", show_default=True)
+    Path,
+    typer.Option(
+        "--results", help="Folder of all results: runs, tuning, tables, bench.", show_default=True
+    ),
 ]
-RESULTS = Path("results/runs")
+RESULTS = Path("results")
 
 
 def bench(
@@ -87,7 +90,7 @@ def bench(
         from gsina.experiments.convergence import write_convergence
 
         folder = out or Path("docs")
-        write_convergence(folder, results.parent / "convergence.json")
+        write_convergence(folder, results / "convergence.json")
         show.say(f"the figure and its page are in {folder}")
         return
     if table == "runtime":
@@ -216,13 +219,16 @@ def _announce(
     jobs = list({job.name: job for cell in table.cells for job in cell.jobs}.values())
     done = len(jobs) - len(pending(jobs, store))
     show.say(f"{table.title}: {done} of {len(jobs)} runs are done.")
-    if waiting:
-        seconds, unknown = estimate(waiting, store)
+    here = [job for job in waiting if DATASETS[job.recipe.data.name].at_hand()]
+    if here:
+        seconds, unknown = estimate(here, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
         more = f", not counting {len(unknown)} of a kind not run before" if unknown else ""
         later = sum(len(set(cell.seeds) - {TRIAL_SEED}) for cell in table.cells if cell.trials)
         then = f" Then {later} more, with the settings that the trials choose." if later else ""
-        show.say(f"{len(waiting)} to run: {about}{more if seconds else ''}.{then}")
+        show.say(f"{len(here)} to run: {about}{more if seconds else ''}.{then}")
+    if len(here) < len(waiting):
+        show.say(f"{len(waiting) - len(here)} wait for data that are not here.")
 
 
 def _data(cell: Cell) -> str:
@@ -269,16 +275,22 @@ class _Grid:
                 split, value = "validation", finished.result["metrics"]["val"][metric]
             else:
                 split, value = "OOD test", ood_score(finished.result)
-            show.say(f"{label}: {split} {METRICS[metric]} {show.number(value, metric)}")
+            score = f"{split} {METRICS[metric]} {show.number(value, metric)}"
+            where = "" if self.bar else f"  ({self._state()})"
+            show.say(f"{label}: {score}{where}")
         self._show("")
 
     def _show(self, now: str) -> None:
         if self.bar is None:
             return
+        passed, state = self.done + self.part, f"{self._state()}  {now}"
+        self.bar.update(self.bar.task_ids[0], completed=passed, state=state)
+
+    def _state(self) -> str:
+        """How far the grid is, and how long the rest will take at this pace."""
         passed = self.done + self.part
         left = (time.perf_counter() - self.began) / max(passed, 1e-9) * (self.total - passed)
-        state = f"{self.done}/{self.total} runs, about {show.clock(left)} left  {now}"
-        self.bar.update(self.bar.task_ids[0], completed=passed, state=state)
+        return f"{self.done}/{self.total} runs, about {show.clock(left)} left"
 
     def stop(self) -> None:
         if self.bar is not None:

@@ -7,11 +7,10 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from gsina.cli import show
 from gsina.cli.options import AsJson
-from gsina.names import check_name
+from gsina.names import METRICS, check_name
 
 
 def datasets(
@@ -35,13 +34,17 @@ def datasets(
     elif name is not None:
         _tell(rows[0])
     else:
-        table = Table("name", "predicts", "graphs", "metric", "shift", "here", box=show.BOX)
-        table.columns[0].no_wrap = True
-        table.columns[1].overflow = "fold"
-        for row in rows:
-            cells = [row[key] for key in ("name", "task", "size", "metric", "shift")]
-            table.add_row(*cells, "yes" if row["here"] else "no")
-        show.console.print(table)
+        show.console.print(show.entries({row["name"]: _lines(row) for row in rows}))
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    """What the list says of a dataset."""
+    here = "here" if row["here"] else "not here"
+    return [
+        row["task"],
+        f"{row['size']}; {METRICS[row['metric']]}; {here}",
+        f"shift: {row['shift']}",
+    ]
 
 
 def _tell(row: dict[str, Any]) -> None:

@@ -4,40 +4,48 @@ from __future__ import annotations
 
 import json
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Annotated, Any
 
-from rich.markup import escape
-from rich.table import Table
+import typer
 
 from gsina.cli import show
 from gsina.cli.options import AsJson
+from gsina.names import check_name
 
 
-def methods(as_json: AsJson = False) -> None:
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Show this one only.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """List the methods, their papers, what they can predict, and their options.
 
     \b
     [bold]Examples[/]
     gsina methods
+    gsina methods cigav2
     gsina methods --json
     """
     rows = _rows()
+    if name is not None:
+        check_name(name, [row["name"] for row in rows], "method")
+        rows = [row for row in rows if row["name"] == name]
     if as_json:
         show.console.print_json(json.dumps(rows))
         return
-    table = Table("name", "level", "tasks", "options and defaults", "paper", box=show.BOX)
-    for row in rows:
-        options = "\n".join(f"{name}={value}" for name, value in row["options"].items())
-        paper = f"{row['paper']}\n[{row['note']}]" if row["note"] else row["paper"]
-        table.add_row(
-            row["name"],
-            "\n".join(row["levels"]),
-            "\n".join(row["kinds"]),
-            options or show.NOTHING,
-            escape(paper),
-        )
-    show.console.print(table)
+    show.console.print(show.entries({row["name"]: _lines(row) for row in rows}))
     show.say("an option goes with --set, as in: gsina train spmotif --method gsina --set ratio=0.3")
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    """What the list says of a method."""
+    options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
+    lines = [
+        f"{' and '.join(row['levels'])} level: {', '.join(row['kinds'])}",
+        row["paper"],
+        row["note"],
+        f"options: {options}" if options else "",
+    ]
+    return [line for line in lines if line]
 
 
 def _rows() -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ def report(
         typer.Option(
             "--out",
             "-o",
-            help="With a table: a folder for its .md and .png, by default [bold]tables[/] beside "
+            help="With a table: a folder for its .md and .png, by default [bold]tables[/] in that of "
             "the results. Without one: the page of all tables, such as docs/results.md.",
             show_default=False,
         ),
@@ -60,7 +60,7 @@ def report(
     else:
         show.say(text)
     if chosen is not None:
-        folder = results.parent / "tables" if out is None else out
+        folder = results / "tables" if out is None else out
         if folder.suffix == ".md":
             raise ValueError(
                 f"--out is a folder for the files of one table, got {folder}; leave the table out "

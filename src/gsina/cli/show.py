@@ -6,7 +6,7 @@ import contextlib
 import errno
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -97,6 +97,16 @@ def number(value: float | None, name: str) -> str:
     if value is None or math.isnan(value):
         return NOTHING
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
+
+
+def entries(lines: Mapping[str, Sequence[str]]) -> Table:
+    """Names, each with a few lines about it: readable at any width."""
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for name, about in lines.items():
+        table.add_row(name, Text("\n".join([*about, ""])))
+    return table
 
 
 def split_name(split: str, shifted: bool = True) -> str:

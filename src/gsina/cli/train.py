@@ -94,6 +94,12 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
+    show_recipe: Annotated[
+        bool,
+        typer.Option(
+            "--show-recipe", help="Print the recipe for a named dataset as TOML, and train nothing."
+        ),
+    ] = False,
     threads: Threads = None,
     *,
     source: Source,
@@ -113,6 +119,7 @@ def train(
     gsina train --out run --resume
     gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
     gsina train spmotif --method gsat --set final_ratio=0.5
+    gsina train spmotif --show-recipe > mine.toml
     gsina train --recipe mine.toml --seed 3
     gsina train --out runs/first --resume
     """
@@ -138,6 +145,7 @@ def train(
     if own is not None or (again and out is not None and is_own_run(out)):
         if recipe is not None or data:
             raise ValueError("--recipe, --bias and --data-option are for named datasets.")
+        _only_named(show_recipe)
         said = OwnPlan(own, dataset, source, method, backbone, options, changes, seed, out)
         run_plan(said, resume, force)
         return
@@ -150,6 +158,7 @@ def train(
     if recipe is not None:
         _alone("--recipe", given | given_only(dataset=dataset))
         if is_own_recipe(recipe):
+            _only_named(show_recipe)
             run_recipe(recipe, seed, out, resume, force)
             return
     elif dataset is None:
@@ -157,7 +166,10 @@ def train(
             raise ValueError("name a dataset, a --recipe, or with --resume the --out of a run.")
         _alone("--resume without a dataset", given.keys() - {"epochs"})
     plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out)
-    _run(plan, resume, force, threads)
+    if show_recipe:
+        _show(plan.recipe)
+    else:
+        _run(plan, resume, force, threads)
 
 
 def _ratio(text: str | None) -> float | str | None:
@@ -167,6 +179,11 @@ def _ratio(text: str | None) -> float | str | None:
         return float(text)
     except ValueError:
         raise ValueError(f"--ratio must be a number such as 0.5, or auto; got {text!r}.") from None
+
+
+def _only_named(show_recipe: bool) -> None:
+    if show_recipe:
+        raise ValueError("--show-recipe is for named datasets; see gsina datasets.")
 
 
 def _alone(what: str, others: Any) -> None:
@@ -285,6 +302,28 @@ def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
     run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)
 
 
+def _show(recipe: Recipe) -> None:
+    """Print a recipe as a file for ``--recipe``."""
+    from gsina.experiments.toml import to_toml
+
+    note = _unpublished(recipe)
+    show.say((f"# {note}\n" if note else "") + to_toml(recipe.model_dump()).rstrip("\n"))
+
+
+def _unpublished(recipe: Recipe) -> str:
+    """A sentence if nothing was published for these three, so that runs may not compare."""
+    from gsina.experiments.published import is_published
+
+    names = recipe.data.name, recipe.backbone.name, recipe.method.name
+    if is_published(*names):
+        return ""
+    dataset, backbone, method = names
+    return (
+        f"no settings were published for {method} with {backbone} on {dataset}, so general ones "
+        f"hold where none were given, such as the selection rule {recipe.selection.rule}."
+    )
+
+
 def _shifted(plan: Plan) -> bool:
     """Whether the test data differ from the training data in kind."""
     from gsina.data.catalog import DATASETS
@@ -298,8 +337,9 @@ def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
     if not ranks.alone:
         size = plan.recipe.optimiser.batch_size
         show.say(f"{ranks.world} processes share every batch of {size}")
-    for note in dataset.notes:
-        show.say(f"note: {note}")
+    for note in [*dataset.notes, _unpublished(plan.recipe)]:
+        if note:
+            show.say(f"note: {note}")
 
 
 def _conclude(plan: Plan, result: dict[str, Any], metric: str) -> None:

@@ -64,8 +64,8 @@ def kind_name(recipe: Recipe) -> str:
 
 
 def epochs_file(results: Results) -> Path:
-    """Where measured times are kept: ``bench/epochs.json`` beside the folder of results."""
-    return results.folder.parent / "bench" / "epochs.json"
+    """Where measured times are kept: ``bench/epochs.json`` in the folder of results."""
+    return results.root / "bench" / "epochs.json"
 
 
 def epoch_times(results: Results) -> dict[str, float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from gsina.data.catalog import DATASETS
@@ -81,20 +82,27 @@ def usual_backbone(dataset: str) -> str:
     return "gin"
 
 
+def is_published(dataset: str, backbone: str, method: str) -> bool:
+    """Whether settings of this combination were published, not only those of the method alone."""
+    return _file(_names(dataset, backbone, method)) is not None
+
+
 def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:
+    file = _file([*_names(dataset, backbone, method), method])
+    return {} if file is None else tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def _names(dataset: str, backbone: str, method: str) -> list[str]:
+    """Names of the files that may hold the settings of a combination, the nearest first."""
+    stems = (dataset, dataset.partition("-")[0])
+    return [f"{stem}-{backbone}{end}" for end in (f"-{method}", "") for stem in stems]
+
+
+def _file(names: list[str]) -> Traversable | None:
+    """The first of these recipes that there is."""
     folder = files("gsina.experiments") / "recipes"
-    family = dataset.partition("-")[0]
-    for name in (
-        f"{dataset}-{backbone}-{method}.toml",
-        f"{family}-{backbone}-{method}.toml",
-        f"{dataset}-{backbone}.toml",
-        f"{family}-{backbone}.toml",
-        f"{method}.toml",
-    ):
-        file = folder / name
-        if file.is_file():
-            return tomllib.loads(file.read_text(encoding="utf-8"))
-    return {}
+    there = (folder / f"{name}.toml" for name in names)
+    return next((file for file in there if file.is_file()), None)
 
 
 def _is(found: Any, wanted: Any) -> bool:

@@ -14,8 +14,8 @@ from gsina.data.files import locked, save_json, write_aside
 from gsina.experiments.recipe import Recipe
 from gsina.training.checkpoint import fingerprint_of
 
-#: The folder of result files, relative to where the command runs.
-DEFAULT_FOLDER = Path("results/runs")
+#: The folder of all results, relative to where the command runs.
+DEFAULT_FOLDER = Path("results")
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,11 @@ def _is_score(value: Any) -> bool:
 
 
 class Results:
-    """A folder of result files."""
+    """A folder of results; those of runs are files in its folder ``runs``."""
 
-    def __init__(self, folder: Path = DEFAULT_FOLDER) -> None:
-        self.folder = folder
+    def __init__(self, root: Path = DEFAULT_FOLDER) -> None:
+        self.root = root
+        self.folder = root / "runs"
 
     def path(self, job: Job) -> Path:
         """Where the result of a job is, or will be."""

@@ -157,8 +157,8 @@ def _method(row: str, name: str, backbone: str, dataset: Dataset) -> Method:
 
 
 def runtime_file(results: Path) -> Path:
-    """Where the measurement is kept: ``bench/runtime.json`` beside the folder of runs."""
-    return results.parent / "bench" / "runtime.json"
+    """Where the measurement is kept: ``bench/runtime.json`` in the folder of results."""
+    return results / "bench" / "runtime.json"
 
 
 def save_runtime(results: Path, content: dict[str, Any]) -> Path:

@@ -200,6 +200,6 @@ def save_choices(table: Table, results: Results) -> Path | None:
             )
     if not rows:
         return None
-    path = results.folder.parent / "tuning" / f"{table.name}.json"
+    path = results.root / "tuning" / f"{table.name}.json"
     save_json(path, {"table": table.name, "seed": TRIAL_SEED, "cells": rows})
     return path

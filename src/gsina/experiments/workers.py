@@ -58,7 +58,7 @@ def _until_broken(
         def submit() -> None:
             job = waiting.popleft()
             values = job.recipe.model_dump()
-            arguments = (values, job.seed, job.explainer, str(results.folder))
+            arguments = (values, job.seed, job.explainer, str(results.root))
             try:
                 running[pool.submit(_run_plain, *arguments)] = job
             except BrokenProcessPool:
@@ -87,7 +87,7 @@ def _prepare_worker(parent: int) -> None:
     end_with_parent(parent)
 
 
-def _run_plain(recipe: dict[str, Any], seed: int, explainer: str | None, folder: str) -> Outcome:
+def _run_plain(recipe: dict[str, Any], seed: int, explainer: str | None, root: str) -> Outcome:
     """:func:`run_job` with plain values in and out, for another process."""
-    finished = run_job(Job(Recipe.parse(recipe), seed, explainer), Results(Path(folder)))
+    finished = run_job(Job(Recipe.parse(recipe), seed, explainer), Results(Path(root)))
     return finished.result, finished.error
