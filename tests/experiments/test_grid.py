@@ -315,4 +315,5 @@ def test_tables_of_explanations_know_their_explainers_and_the_papers_numbers(nam
     assert {cell.explainer for cell in explained} <= set(EXPLAINERS)
     assert all(cell.recipe.method.name == "erm" for cell in explained)
     assert all(cell.paper is not None for cell in cells if "GSINA" in cell.row)
-    assert all(cell.paper is not None for cell in explained)
+    printed = {cell.explainer for cell in explained if cell.paper is not None}
+    assert printed == ({"gnnexplainer"} if name == "interpret-p5" else set(EXPLAINERS))

@@ -21,8 +21,8 @@ def report(
         typer.Option(
             "--out",
             "-o",
-            help="With a table: a folder for its .md and .png, by default [bold]tables[/] in that of "
-            "the results. Without one: the page of all tables, such as docs/results.md.",
+            help="With a table: a folder for its .md and .png, by default [bold]tables[/] in "
+            "--results. Without one: the page of all tables, such as docs/results.md.",
             show_default=False,
         ),
     ] = None,
