@@ -44,7 +44,7 @@ def test_a_broken_result_is_named(gsina, tmp_path: Path) -> None:
     (path,) = (tmp_path / "results/runs").glob("*.json")
     path.write_text("{")
     output = gsina("bench", "tiny", "--seeds", "0").output
-    assert f"{path.name} is not a whole result file" in output
+    assert f"{path.name} is not a whole result of its run" in output
     assert "metrics" in json.loads(path.read_text())
 
 

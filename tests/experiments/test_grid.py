@@ -100,14 +100,29 @@ def test_a_broken_result_is_named_and_run_again(tmp_path):
         '{"metrics": {"test": {"accuracy": "high"}}}',
         '{"metrics": {"test": {"accuracy": NaN}}}',
         '{"metrics": [1]}',
+        "[]",
     ):
         results.path(job).write_text(text)
-        assert results.broken() == [results.path(job)]
+        assert results.broken([job]) == [results.path(job)]
         assert pending([job], results) == [job]
-    results.path(job).write_text('{"seed": 7, "metrics": {"test": {"accuracy": 0.5}}}')
-    assert pending([job], results) == [job]
+    whole = fake(job, 0.5)
+    results.save(job, whole)
+    assert pending([job], results) == []
+    changes: list[dict[str, object]] = [
+        {"seed": 7},
+        {"recipe": tiny("gsina").model_dump()},
+        {"metrics": {}},
+        {"metrics": {"test": {}}},
+        {"hardware": {}},
+    ]
+    for change in changes:
+        results.save(job, whole | change)
+        assert results.broken([job]) == [results.path(job)]
+    for name in ("seed", "recipe", "metrics", "selection", "versions", "hardware", "commit"):
+        results.save(job, {key: value for key, value in whole.items() if key != name})
+        assert pending([job], results) == [job]
     assert run_job(job, results).error is None
-    assert results.broken() == []
+    assert results.broken([job]) == []
 
 
 def test_a_job_that_another_process_holds_is_left_alone(tmp_path):
@@ -140,7 +155,15 @@ def test_a_diverged_run_is_told_left_alone_and_reported(tmp_path, table):
     assert list(run_jobs(cell.jobs, results)) == []
     text = markdown(replace(table, cells=(cell,)), results)
     assert f"Diverged, and so in no mean: {cell.row} on {cell.column} seeds 0." in text
+    assert f"| {cell.row} | {cell.column} | diverged |" in text
     assert "Cells not run yet" not in text
+    (again,) = cell.jobs
+    assert "delete" in run_job(again, results).error  # by a process whose list is older
+    about = json.loads(results.diverged_path(again).read_text())
+    assert about["recipe"] == recipe.model_dump()
+    assert {"message", "seed", "commit", "versions", "hardware"} < about.keys()
+    results.save(again, fake(again, 0.5))
+    assert results.diverged(again) is None
 
 
 def test_the_deviation_of_a_sample_where_the_table_asks_for_it(tmp_path, table):

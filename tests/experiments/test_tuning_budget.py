@@ -74,11 +74,32 @@ def test_ratios_stay_in_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("centre", "tried"),
-    [(4.0, (2.0, 8.0)), (32.0, (8.0, 16.0)), (0.5, (1.0, 2.0)), (0.7, (0.5, 1.4))],
+    ("dataset", "centre", "tried"),
+    [
+        ("spmotif-struc", 4.0, [2.0, 8.0]),
+        ("spmotif-struc", 32.0, [8.0, 16.0]),
+        ("spmotif-struc", 0.5, [1.0, 2.0]),
+        ("spmotif-struc", 0.7, [0.5, 1.4]),
+        ("spmotif-struc", 64.0, [16.0, 32.0]),
+        ("nci1", 2.0, [0.5, 1.0]),
+        ("sst5-text", 8.0, [2.0, 4.0]),
+    ],
 )
-def test_values_stay_in_the_published_range(centre: float, tried: tuple[float, float]) -> None:
-    assert KNOBS["cigav2"].values(centre) == tried
+def test_values_stay_in_the_range_of_the_data(
+    dataset: str, centre: float, tried: list[float]
+) -> None:
+    made = default_recipe(dataset, "ogb-gcn", "cigav2", options={"contrast": centre})
+    assert [value_of(one) for one in candidates(made)] == [centre, *tried]
+
+
+def test_a_choice_is_carried_to_other_data_by_its_steps() -> None:
+    at, own = recipe("cigav2", options={"contrast": 0.5}), recipe("cigav2", 0.9)
+    own = own.model_copy(
+        update={"method": own.method.model_copy(update={"options": {"contrast": 16.0}})}
+    )
+    cell = tuned(Cell("CIGA", "there", own, (0,)), at)
+    assert [value_of(trial) for trial in cell.trials] == [0.5, 1.0, 2.0]
+    assert [value_of(choice) for choice in cell.choices] == [16.0, 32.0, 32.0]
 
 
 def test_a_trial_that_diverges_is_the_worst_and_not_run_again(table: Table, tmp_path: Path) -> None:

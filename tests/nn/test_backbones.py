@@ -124,6 +124,8 @@ def test_every_backbone_keeps_its_promises(backbone: str) -> None:
 
 
 def test_an_unknown_aggregator_is_named() -> None:
+    with pytest.raises(ValueError, match="aggregators must differ, got sum, std, sum"):
+        PNA(4, 16, aggregators=("sum", "std", "sum"))
     with pytest.raises(ValueError, match=r"unknown aggregator 'men'.*'mean'"):
         PNA(4, aggregators=["men"])
 

@@ -46,6 +46,10 @@ def test_edges_of_equal_weight_are_ranked_by_their_scores() -> None:
     edge = torch.sigmoid(scores)
     assert edge[0] == edge[2] == edge[3] == 1
     assert rank_edges(edge, scores).tolist() == [2, 0, 3, 1, 0, 1]
+    ones = torch.ones(3)  # GSINA's at r = 1: no edge is preferred, whatever the scores are
+    assert rank_edges(ones, torch.tensor([0.3, -0.2, 1.0])).tolist() == [0, 0, 0]
+    unknown = torch.tensor([1.0, torch.nan])
+    assert rank_edges(unknown, torch.zeros(2)).isnan().tolist() == [False, True]
     weights = torch.tensor([0.1, 0.9, 0.5])  # scores of other graphs need not be in their order
     assert rank_edges(weights, torch.tensor([5.0, 1.0, 2.0])).tolist() == [0, 2, 1]
     assert rank_edges(torch.zeros(0), torch.zeros(0)).tolist() == []

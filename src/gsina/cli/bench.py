@@ -96,16 +96,15 @@ def bench(
     if table == "runtime":
         _runtime(results, quick)
         return
-    from gsina.experiments.results import Results
     from gsina.experiments.tables import TABLES, make_table
-    from gsina.experiments.tuning_budget import parts, resolve, save_choices
+    from gsina.experiments.tuning_budget import jobs_of, parts, resolve, save_choices
     from gsina.names import check_name
 
     check_name(table, [*TABLES, "convergence", "runtime"], "table")
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
-    store = Results(results)
-    for path in store.broken():
-        show.say(f"{path} is not a whole result file; its run is done again.", "yellow")
+    store = open_results(results)
+    for path in store.broken(jobs_of(chosen, store)):
+        show.say(f"{path} is not a whole result of its run, which is done again.", "yellow")
     if measure:
         _measure(chosen, store)
         return
@@ -131,6 +130,18 @@ def bench(
             "yellow",
         )
         raise typer.Exit(1)
+
+
+def open_results(folder: Path) -> Results:
+    """The results in a folder, which must not be one of result files itself."""
+    from gsina.experiments.results import Results
+
+    if any(folder.glob("*-seed*.json")):
+        raise ValueError(
+            f"{folder} holds result files; --results is the folder above it, such as results for "
+            "results/runs."
+        )
+    return Results(folder)
 
 
 def _check_options(table: str, given: list[str]) -> None:
@@ -203,12 +214,13 @@ def _announce(
     from gsina.data.catalog import DATASETS
     from gsina.experiments.estimate import estimate
     from gsina.experiments.runner import pending
-    from gsina.experiments.tables import TRIAL_SEED
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
         for cell in table.cells:
-            left = ", ".join(str(job.seed) for job in pending(cell.jobs, store))
+            seeds = [str(job.seed) for job in pending(cell.jobs, store)]
+            seeds += [f"{job.seed} diverged" for job in cell.jobs if store.diverged(job)]
+            left = ", ".join(seeds)
             if cell.trials:
                 then = ", ".join(map(str, cell.seeds))
                 left = f"{len(pending(cell.jobs, store))} trials, then {then}"
@@ -217,38 +229,49 @@ def _announce(
         show.console.print(view)
     # Cells may share runs.
     jobs = list({job.name: job for cell in table.cells for job in cell.jobs}.values())
-    done = len(jobs) - len(pending(jobs, store))
-    show.say(f"{table.title}: {done} of {len(jobs)} runs are done.")
+    done = sum(store.load(job) is not None for job in jobs)
+    diverged = sum(store.diverged(job) is not None for job in jobs)
+    but = f", {diverged} diverged" if diverged else ""
+    show.say(f"{table.title}: {done} of {len(jobs)} runs are done{but}.")
     here = [job for job in waiting if DATASETS[job.recipe.data.name].at_hand()]
     if here:
         seconds, unknown = estimate(here, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
         more = f", not counting {len(unknown)} of a kind not run before" if unknown else ""
-        later = sum(len(set(cell.seeds) - {TRIAL_SEED}) for cell in table.cells if cell.trials)
+        later = sum(_after_trials(cell) for cell in table.cells)
         then = f" Then {later} more, with the settings that the trials choose." if later else ""
         show.say(f"{len(here)} to run: {about}{more if seconds else ''}.{then}")
     if len(here) < len(waiting):
         show.say(f"{len(waiting) - len(here)} wait for data that are not here.")
 
 
-def _data(cell: Cell) -> str:
-    """What a run of the cell is on: of cells for several test splits, the data they share."""
-    return cell.column if cell.split == "test" else cell.recipe.data.name
+def _after_trials(cell: Cell) -> int:
+    """Runs of a cell after its trials, one of which may be a run of the cell, too."""
+    from gsina.experiments.tables import TRIAL_SEED
+
+    shared = {TRIAL_SEED} if cell.trials == cell.choices else set()
+    return len(set(cell.seeds) - shared) if cell.trials else 0
+
+
+def _label(cell: Cell, job: Job) -> str:
+    """What a run is: of cells for several test splits, on the data they share."""
+    from gsina.experiments.tuning_budget import describe
+
+    data = cell.column if cell.split == "test" else cell.recipe.data.name
+    if not cell.trials:
+        return f"{cell.row} on {data}, seed {job.seed}"
+    elsewhere = job.recipe.data.options != cell.recipe.data.options
+    options = ", ".join(f"{name} {value}" for name, value in job.recipe.data.options.items())
+    where = f" at {options}" if elsewhere else ""
+    return f"{cell.row} on {data}, trial {describe(job.recipe)}{where}"
 
 
 class _Grid:
     """The progress of a grid: a live bar on a terminal, one line a run elsewhere."""
 
     def __init__(self, table: Table, total: int) -> None:
-        from gsina.experiments.tuning_budget import describe
-
         self.trials = {job.name for cell in table.cells if cell.trials for job in cell.jobs}
-        self.labels = {
-            job.name: f"{cell.row} on {_data(cell)}, "
-            + (f"trial {describe(job.recipe)}" if cell.trials else f"seed {job.seed}")
-            for cell in table.cells
-            for job in cell.jobs
-        }
+        self.labels = {job.name: _label(cell, job) for cell in table.cells for job in cell.jobs}
         self.total, self.done, self.part = total, 0, 0.0
         self.began = time.perf_counter()
         self.bar: Progress | None = None
@@ -311,7 +334,7 @@ def _run(
         )
         for finished in ended:
             grid.on_finished(finished)
-            if finished.result is None:
+            if finished.result is None and not store.diverged(finished.job):
                 failed.add(finished.job.name)
     except KeyboardInterrupt:
         grid.stop()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gsina.cli import show
-from gsina.cli.bench import RESULTS, ResultsFolder
+from gsina.cli.bench import RESULTS, ResultsFolder, open_results
 
 
 def report(
@@ -38,17 +38,18 @@ def report(
     from rich.markdown import Markdown
 
     from gsina.experiments import report as pages
-    from gsina.experiments.results import Results
-    from gsina.experiments.tables import make_table
+    from gsina.experiments.tables import TABLES, make_table
+    from gsina.experiments.tuning_budget import jobs_of
 
     if table == "runtime":
         from gsina.experiments.runtime import read_runtime, runtime_markdown
 
         show.say(runtime_markdown(read_runtime(results)))
         return
-    store = Results(results)
-    for path in store.broken():
-        show.say(f"{path} is not a whole result file and is left out.", "yellow")
+    store = open_results(results)
+    wanted = [make_table(name) for name in (TABLES if table is None else [table])]
+    for path in store.broken([job for one in wanted for job in jobs_of(one, store)]):
+        show.say(f"{path} is not a whole result of its run, and is left out.", "yellow")
     if table is None and out is not None:
         pages.write_results_page(out, store)
         show.say(f"written: {out}")

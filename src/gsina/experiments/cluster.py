@@ -15,7 +15,8 @@ from typing import Any
 
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job, Results
-from gsina.experiments.runner import Finished, compute, forget
+from gsina.experiments.runner import Finished, compute, forget, give_up
+from gsina.training import Diverged
 
 #: Seconds to wait for a cluster to answer.
 PATIENCE = 20
@@ -97,7 +98,9 @@ def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[
 def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
     """Store the result of a job that has ended."""
     try:
-        result, error = ray.get(reference)
+        result, error, diverged = ray.get(reference)
+        if diverged:
+            return give_up(job, results, error)
         if result is not None:
             results.save(job, result)
             forget(job)
@@ -109,12 +112,12 @@ def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
 
 def _run_remote(
     recipe: dict[str, Any], seed: int, explainer: str | None
-) -> tuple[dict[str, Any] | None, str | None]:
-    """Compute one job in a worker."""
+) -> tuple[dict[str, Any] | None, str | None, bool]:
+    """Compute one job in a worker: its result, or why there is none and whether it diverged."""
     import torch
 
     torch.set_num_threads(1)
     try:
-        return compute(Job(Recipe.parse(recipe), seed, explainer)), None
+        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, False
     except (ValueError, RuntimeError, OSError) as error:
-        return None, str(error)
+        return None, str(error), isinstance(error, Diverged)

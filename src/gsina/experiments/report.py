@@ -60,7 +60,7 @@ def _row(table: Table, summary: Summary, times: dict[str, float]) -> list[str]:
     return [
         cell.row,
         cell.column,
-        ours(summary, digits) or not_run(cell, times),
+        ours(summary, digits) or ("diverged" if summary.diverged else not_run(cell, times)),
         "" if cell.paper is None else pair(cell.paper.mean, cell.paper.std, digits),
         *("" if found is None else pair(*found, 2) for found in further),
         ", ".join(str(seed) for seed in seeds),

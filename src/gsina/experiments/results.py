@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gsina.data.files import locked, save_json, write_aside
+from gsina.data.files import locked, save_json
 from gsina.experiments.recipe import Recipe
 from gsina.training.checkpoint import fingerprint_of
 
 #: The folder of all results, relative to where the command runs.
 DEFAULT_FOLDER = Path("results")
+
+
+#: What reading a file may raise that is not a whole result.
+BROKEN = (ValueError, KeyError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -53,17 +57,43 @@ def ood_score(result: dict[str, Any]) -> float | None:
     return float(sum(values) / len(values))
 
 
-def _whole(result: Any) -> bool:
-    """Whether this is a result, with numbers where numbers should be; NaN is none of them."""
-    metrics = result.get("metrics") if isinstance(result, dict) else None
-    return isinstance(metrics, dict) and all(
-        isinstance(scores, dict) and all(map(_is_score, scores.values()))
-        for scores in metrics.values()
+def _check(result: Any) -> None:
+    """Raise unless this has what tables are made of, and numbers where numbers should be.
+
+    Raises:
+        ValueError: Something is of another kind, or not a number.
+        KeyError: Something is missing.
+        TypeError: A part has no parts.
+        AttributeError: The same.
+    """
+    tests = [name for name in result["metrics"] if name == "test" or name.startswith("test-")]
+    if not tests:
+        raise KeyError("test")
+    for name, scores in result["metrics"].items():
+        if name in tests and result.get("metric", "accuracy") not in scores:
+            raise KeyError(name)
+        for score in scores.values():
+            if score is not None and math.isnan(score):
+                raise ValueError("NaN is no score")
+    texts = (
+        result["selection"],
+        result["commit"],
+        result["versions"]["torch"],
+        result["hardware"]["cpu"],
     )
+    if not all(isinstance(text, str) for text in texts) or "threads" not in result["hardware"]:
+        raise ValueError("not a result file")
 
 
-def _is_score(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not math.isnan(value))
+def _read(path: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    _check(result)
+    return result
+
+
+def _same(found: dict[str, Any], recipe: Recipe) -> bool:
+    """Whether a recipe in a file is this one, settings that it does not know left aside."""
+    return found == recipe.model_dump() or identity(Recipe.parse(found)) == identity(recipe)
 
 
 class Results:
@@ -79,23 +109,16 @@ class Results:
 
     def load(self, job: Job) -> dict[str, Any] | None:
         """The result of a job; ``None`` if it is not there, or broken."""
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            result: dict[str, Any] = json.loads(self.path(job).read_text(encoding="utf-8"))
-            if _whole(result) and result.get("seed", job.seed) == job.seed:
+        with contextlib.suppress(FileNotFoundError, *BROKEN):
+            result = _read(self.path(job))
+            if result["seed"] == job.seed and _same(result["recipe"], job.recipe):
                 return result
         return None
 
-    def broken(self) -> list[Path]:
-        """Files of the folder that are not whole results; they are run again."""
-        bad = []
-        for path in sorted(self.folder.glob("*.json")):
-            try:
-                whole = _whole(json.loads(path.read_text(encoding="utf-8")))
-            except ValueError:
-                whole = False
-            if not whole:
-                bad.append(path)
-        return bad
+    def broken(self, jobs: Iterable[Job]) -> list[Path]:
+        """Files that are there for these jobs and are not their whole results."""
+        paths = {self.path(job): job for job in jobs}
+        return [path for path, job in paths.items() if path.exists() and self.load(job) is None]
 
     def save(self, job: Job, result: dict[str, Any]) -> Path:
         """Write a result, atomically."""
@@ -103,17 +126,31 @@ class Results:
         save_json(path, result)
         return path
 
-    def diverged(self, job: Job) -> bool:
-        """Whether the run of a job diverged."""
-        return self._diverged(job).exists()
+    def diverged(self, job: Job) -> str | None:
+        """What the run of a job said when it diverged; ``None`` if it did not, or has a result."""
+        try:
+            text = self.diverged_path(job).read_text(encoding="utf-8")
+            return None if self.load(job) else str(json.loads(text)["message"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            return "training diverged."
 
-    def save_diverged(self, job: Job, message: str) -> Path:
-        """Remember that a run diverges, as it would each time: it is not tried again."""
-        with write_aside(self._diverged(job)) as file:
-            file.write(message.encode())
-        return self._diverged(job)
+    def save_diverged(self, job: Job, message: str, about: dict[str, Any] | None = None) -> Path:
+        """Remember that a run diverges, as it would each time: it is not tried again.
 
-    def _diverged(self, job: Job) -> Path:
+        Args:
+            job: The job.
+            message: What it said.
+            about: What it was run with.
+        """
+        path = self.diverged_path(job)
+        what = {"message": message, "recipe": job.recipe.model_dump(), "seed": job.seed}
+        save_json(path, what | (about or {}))
+        return path
+
+    def diverged_path(self, job: Job) -> Path:
+        """Where it is remembered that a run diverges."""
         return self.folder / f"{job.name}.diverged"
 
     @contextlib.contextmanager

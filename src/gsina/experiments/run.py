@@ -58,7 +58,7 @@ def run(
         on_epoch: Called after every epoch.
     """
     dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
-    session = {"commit": commit(), "versions": versions(), "hardware": hardware()}
+    session = provenance()
     seed_everything(seed)
     method = make_method(recipe, dataset)
     progress = fit(
@@ -130,6 +130,11 @@ def describe(
         "sessions": sessions,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def provenance() -> dict[str, Any]:
+    """What a run is made with: commit, versions and hardware."""
+    return {"commit": commit(), "versions": versions(), "hardware": hardware()}
 
 
 def hardware() -> dict[str, Any]:

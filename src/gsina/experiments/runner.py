@@ -12,7 +12,7 @@ from gsina.data.files import cache_dir
 from gsina.experiments.pieces import run_pieces
 from gsina.experiments.posthoc import run_posthoc
 from gsina.experiments.results import Job, Results
-from gsina.experiments.run import run
+from gsina.experiments.run import provenance, run
 from gsina.experiments.trained import model_folder
 from gsina.training import Diverged, UnusableCheckpoint
 from gsina.training.loop import OnEpoch
@@ -42,19 +42,29 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
         done = results.load(job)
         if done is not None:
             return Finished(job, done)
+        if results.diverged(job):
+            return give_up(job, results)
         if not mine:
             return Finished(job, None, "another process is running it")
         try:
             result = compute(job, on_epoch)
             results.save(job, result)
         except Diverged as error:
-            path = results.save_diverged(job, str(error))
-            forget(job)
-            return Finished(job, None, f"{error} It is not run again unless you delete {path}.")
+            return give_up(job, results, str(error))
         except (ValueError, RuntimeError, OSError) as error:
             return Finished(job, None, str(error))
         forget(job)
         return Finished(job, result)
+
+
+def give_up(job: Job, results: Results, message: str | None = None) -> Finished:
+    """The end of a job that diverged: as it would again, that is remembered and its folder gone."""
+    if message is not None:
+        results.save_diverged(job, message, provenance())
+        forget(job)
+    said = results.diverged(job)
+    path = results.diverged_path(job)
+    return Finished(job, None, f"{said} It is not run again unless you delete {path}.")
 
 
 def compute(job: Job, on_epoch: OnEpoch | None = None) -> dict[str, Any]:

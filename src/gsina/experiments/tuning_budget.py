@@ -4,7 +4,7 @@ A tuned cell has *trials*: recipes that are run once each, with seed 0. When all
 with the best validation metric (of equal ones the first, which has the published value) decides the
 recipe that all seeds of the cell are run with; the trial is then its seed 0. Test data play no part
 in that, and every trial is a result file like any other, so the choice can be checked. A trial may
-stand for other cells too: what is chosen is its place among the three.
+stand for other cells too: what is chosen then is how many steps to go from the cell's own value.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from gsina.methods import make_config
 
 @dataclass(frozen=True)
 class Knob:
-    """The setting of a method that is tuned, and the values beside the recipe's own.
+    """The setting of a method that is tuned, and how far the values beside the recipe's own are.
 
     Attributes:
         name: Its name; an option of the method, or ``learning_rate``.
         how: ``times`` and divided by ``step``, or ``plus`` and minus it.
         step: How far the other two values are.
-        least: Smallest value that was published as worth a try.
+        least: Smallest value that is tried.
         most: Largest.
     """
 
@@ -41,21 +41,19 @@ class Knob:
     least: float = 0.0
     most: float = math.inf
 
-    def values(self, centre: float) -> tuple[float, float]:
-        """A smaller and a larger value than the recipe's, or two on one side if it is at an end."""
+    def move(self, centre: float, steps: int) -> float:
+        """The value so many steps from another, or the end of the range if that is nearer."""
+        if steps == 0:
+            return centre
+        value = centre * self.step**steps if self.how == "times" else centre + steps * self.step
+        least, most = min(self.least, centre), max(self.most, centre)
+        return float(f"{min(max(value, least), most):.6g}")
 
-        def move(steps: int) -> float:
-            if self.how == "times":
-                value = centre * self.step**steps
-            else:
-                value = centre + steps * self.step
-            return float(f"{min(max(value, self.least), self.most):.6g}")
-
-        if move(1) == centre:
-            return move(-2), move(-1)
-        if move(-1) == centre:
-            return move(1), move(2)
-        return move(-1), move(1)
+    def steps(self, centre: float) -> tuple[int, int, int]:
+        """None, one down and one up; two to the other side if the centre is at an end."""
+        if self.move(centre, 1) == centre:
+            return 0, -2, -1
+        return (0, 1, 2) if self.move(centre, -1) == centre else (0, -1, 1)
 
 
 _PENALTY = Knob("penalty", "times", 10.0)
@@ -79,12 +77,31 @@ KNOBS: dict[str, Knob] = {
     "gsat": Knob("information", "times", 3.0),
     "gsina": _RATIO,
 }
+#: Where the contrast was searched in a smaller range than that of Spurious-Motif and DrugOOD.
+CONTRASTS = dict.fromkeys(("nci1", "nci109", "proteins", "dd"), (0.5, 2.0)) | dict.fromkeys(
+    ("graph-sst5", "graph-twitter", "sst5-text", "twitter-text"), (1.0, 8.0)
+)
 
 
-def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
-    """The recipe itself first, then with a smaller and a larger value of its method's knob."""
+def knob_of(recipe: Recipe) -> Knob:
+    """The knob of a recipe's method, in the range for its data."""
     knob = KNOBS[recipe.method.name]
-    return recipe, *(_with(recipe, knob, value) for value in knob.values(value_of(recipe)))
+    if knob is not _CONTRAST:
+        return knob
+    least, most = CONTRASTS.get(recipe.data.name, (knob.least, knob.most))
+    return replace(knob, least=least, most=most)
+
+
+def candidates(recipe: Recipe, steps: tuple[int, ...] | None = None) -> tuple[Recipe, ...]:
+    """The recipe with other values of its method's knob: first its own, then two beside it.
+
+    Args:
+        recipe: The recipe.
+        steps: How many steps every value is from the recipe's own; by default those of its knob.
+    """
+    knob, centre = knob_of(recipe), value_of(recipe)
+    values = [knob.move(centre, step) for step in steps or knob.steps(centre)]
+    return tuple(recipe if value == centre else _with(recipe, knob, value) for value in values)
 
 
 def value_of(recipe: Recipe) -> float:
@@ -105,8 +122,9 @@ def _with(recipe: Recipe, knob: Knob, value: float) -> Recipe:
 
 def tuned(cell: Cell, at: Recipe | None = None) -> Cell:
     """The cell with trials: of its own recipe, or of the recipe ``at``, for other data."""
-    own = candidates(cell.recipe)
-    return replace(cell, trials=own if at is None else candidates(at), choices=own)
+    tried = cell.recipe if at is None else at
+    steps = knob_of(tried).steps(value_of(tried))
+    return replace(cell, trials=candidates(tried, steps), choices=candidates(cell.recipe, steps))
 
 
 def parts(table: Table) -> list[Table]:
@@ -139,6 +157,12 @@ def resolve(table: Table, results: Results) -> Table:
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
     return replace(table, cells=cells, notes=notes)
+
+
+def jobs_of(table: Table, results: Results) -> list[Job]:
+    """Every job of a table once, as far as it is known: trials, and seeds of what they chose."""
+    cells = [*table.cells, *resolve(table, results).cells]
+    return list({job.name: job for cell in cells for job in cell.jobs}.values())
 
 
 def _resolve(cell: Cell, results: Results) -> Cell:

@@ -219,7 +219,7 @@ class GIB(Method):
             if config.inner_patience:
                 bound = -float(loss.detach())
                 best, since = (bound, 0) if bound > best else (best, since + 1)
-                if since == config.inner_patience:
+                if since >= config.inner_patience:
                     return
 
     def _fixed_estimator(self, pairs: Tensor) -> Tensor:

@@ -138,7 +138,8 @@ class GSAT(Method):
     def _of_edges(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
         scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
         alpha = self._sample(scores)
-        return alpha, Attention(symmetrise(alpha, batch.reverse), None, scores.detach())
+        shared = symmetrise(scores.detach(), batch.reverse)
+        return alpha, Attention(symmetrise(alpha, batch.reverse), None, shared)
 
     def _of_nodes(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
         alpha = self._sample(self.scorer(h, batch.node_groups))

@@ -35,10 +35,12 @@ class Predictions:
 def evaluation_size(method: Method, batch_size: int) -> int:
     """Graphs a batch of an evaluation, for a method that is trained with ``batch_size``.
 
-    Four times as many are quicker, and need about the memory of a step that keeps its gradients. A
-    method whose answers depend on the batch gets batches as in training.
+    Four times as many small graphs are quicker, and need about the memory of a step that keeps its
+    gradients. A method whose answers depend on the batch gets batches as in training; so do the
+    large graphs of tasks at node level.
     """
-    return 4 * batch_size if method.batch_invariant else batch_size
+    larger = method.batch_invariant and method.task.level == "graph"
+    return 4 * batch_size if larger else batch_size
 
 
 @torch.no_grad()
@@ -119,8 +121,12 @@ def rank_edges(edge: Tensor, scores: Tensor) -> Tensor:
     """Rank of every edge ``[E]`` by its weight and, of equal weights, by its score; 0 is the least.
 
     A weight that is the sigmoid of a large score is exactly 1, while the score still says which of
-    several such edges the method prefers.
+    several such edges the method prefers. Other weights (GSINA's, all 1 at ``r = 1``) do not follow
+    from their score alone: where they are equal, so are the ranks. NaN stays as it is.
     """
+    if edge.isnan().any():
+        return edge
+    scores = torch.where(torch.sigmoid(scores) == edge, scores, 0.0)
     order = scores.argsort(stable=True)
     order = order[edge[order].argsort(stable=True)]
     higher = torch.zeros_like(order)

@@ -154,13 +154,9 @@ def _aggregate(messages: Tensor, receivers: Receivers, aggregators: tuple[str, .
 
 
 def _all_ones(factors: Aggregates) -> bool:
-    """Whether weights are 1 and stay so; on other devices than the CPU asking would stall them."""
+    """Whether weights are 1 and stay so."""
     extremes = factors.several[:, [AGGREGATORS.index("min"), AGGREGATORS.index("max")]]
-    return (
-        factors.one.is_cpu
-        and not factors.one.requires_grad
-        and bool((factors.one == 1).all() & (extremes == 1).all())
-    )
+    return not factors.one.requires_grad and bool((factors.one == 1).all() & (extremes == 1).all())
 
 
 class PNA(nn.Module):
@@ -199,6 +195,8 @@ class PNA(nn.Module):
         self.encode_nodes = make_encoder(in_channels, width)
         self.encode_edges = make_encoder(edge_channels, width) if edge_channels else None
         aggregators = tuple(check_name(name, AGGREGATORS, "aggregator") for name in aggregators)
+        if len({*aggregators}) < len(aggregators):
+            raise ValueError(f"aggregators must differ, got {', '.join(aggregators)}.")
         self.weigh_edges = EdgeStatistics(AGGREGATORS)
         self.gather_edges = EdgeStatistics(aggregators) if edge_channels else None
         self.layers = nn.ModuleList(
