@@ -83,8 +83,20 @@ def bench(
     gsina bench runtime
     """
     use_threads(threads)
-    grid = {"--only": only, "--seeds": seeds, "--ray": ray, "--dry-run": dry_run}
-    given = grid | {"--measure": measure, "--quick": quick, "--out": out}
+    from gsina.experiments.tables import TABLES, make_table
+    from gsina.names import check_name
+
+    check_name(table, [*TABLES, "convergence", "runtime"], "table")
+    given = {
+        "--only": only,
+        "--seeds": seeds,
+        "--jobs": jobs > 1,
+        "--ray": ray,
+        "--dry-run": dry_run,
+        "--measure": measure,
+        "--quick": quick,
+        "--out": out,
+    }
     _check_options(table, [name for name, value in given.items() if value])
     if table == "convergence":
         from gsina.experiments.convergence import write_convergence
@@ -96,11 +108,8 @@ def bench(
     if table == "runtime":
         _runtime(results, quick)
         return
-    from gsina.experiments.tables import TABLES, make_table
     from gsina.experiments.tuning_budget import jobs_of, parts, resolve, save_choices
-    from gsina.names import check_name
 
-    check_name(table, [*TABLES, "convergence", "runtime"], "table")
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
     store = open_results(results)
     for path in store.broken(jobs_of(chosen, store)):
@@ -146,11 +155,13 @@ def open_results(folder: Path) -> Results:
 
 def _check_options(table: str, given: list[str]) -> None:
     """Refuse options that would do nothing."""
-    own = {"convergence": ["--out"], "runtime": ["--quick"]}
-    kept = own.get(table, [name for name in given if name not in ("--quick", "--out")])
+    grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure"]
+    kept = {"convergence": ["--out"], "runtime": ["--quick"]}.get(table, grid)
     for name in given:
         if name not in kept:
             raise ValueError(f"{name} is not for the table {table}; leave it out.")
+        if "--measure" in given and name not in ("--measure", "--only"):
+            raise ValueError(f"{name} does nothing beside --measure; leave it out.")
 
 
 def _runtime(results: Path, quick: bool) -> None:

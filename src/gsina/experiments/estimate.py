@@ -27,14 +27,18 @@ STEPS = 5
 
 
 def seconds_by_kind(results: Results) -> dict[str, float]:
-    """Median training time of the finished runs of each dataset, backbone and method."""
+    """Median time of the finished runs of each kind: training, or explaining a trained model."""
     times: dict[str, list[float]] = {}
     for path in sorted(results.folder.glob("*.json")):
         try:
             result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             recipe = result["recipe"]
             kind = " ".join(recipe[part]["name"] for part in ("data", "backbone", "method"))
-            times.setdefault(kind, []).append(result["epochs"] * result["seconds_per_epoch"])
+            if "seconds_explaining" in result:
+                kind = f"{kind} {result['explainer']}"
+                times.setdefault(kind, []).append(result["seconds_explaining"])
+            else:
+                times.setdefault(kind, []).append(result["epochs"] * result["seconds_per_epoch"])
         except (ValueError, KeyError, TypeError):
             continue  # a broken file is named by the caller and run again
     return {kind: statistics.median(values) for kind, values in times.items()}
@@ -49,7 +53,10 @@ def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
     total, unknown = 0.0, []
     for job in jobs:
         kind = kind_name(job.recipe)
-        if kind in known:
+        explained = f"{kind} {job.explainer}"
+        if explained in known:  # the model is trained once for all explainers
+            total += known[explained]
+        elif kind in known:
             total += known[kind]
         elif kind in measured:
             total += measured[kind] * job.recipe.optimiser.epochs
