@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from gsina.cli import progress, show
-from gsina.cli.progress import Epochs
+from gsina.cli.progress import Epochs, load_with_bar
+from gsina.data.catalog import DATASETS, Entry
 
 
 def record(epoch: int, accuracy: float, best: bool) -> dict:
@@ -75,3 +76,21 @@ def test_numbers():
     assert show.number(0.123, "accuracy") == "12.3 %"
     assert show.number(0.123, "rmse") == "0.123"
     assert show.number(None, "accuracy") == show.number(float("nan"), "rmse") == "-"
+
+
+def test_the_first_preparation_shows_how_far_it_is(monkeypatch):
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80)
+    monkeypatch.setattr(show, "console", screen)
+    told = []
+
+    def load(*, size, progress=None):
+        progress(3, size)
+        told.append(size)
+        return "the data"
+
+    entry = Entry("made-up", load, "", "", "accuracy", "none", lambda: True)
+    monkeypatch.setitem(DATASETS, "made-up", entry)
+    assert load_with_bar("made-up", {"size": 7}) == "the data"
+    assert told == [7]
+    assert "preparing made-up" in screen.file.getvalue()
+    assert "3 of 7" in screen.file.getvalue()

@@ -15,8 +15,10 @@ import torch
 from gsina.data import ogbg
 from gsina.data.dataset import Dataset
 from gsina.data.files import data_dir
+from gsina.data.known_files import KNOWN
 from gsina.data.ogbg import SOURCES, Source, load, read_split, read_table
 from gsina.data.registry import DATASETS, load_dataset
+from gsina.data.sources import sha256
 
 pytest.importorskip("rdkit")
 
@@ -74,10 +76,11 @@ def test_splits_and_labels(folder: Path) -> None:
 
 
 def test_unreadable_molecules_are_counted_and_named(folder: Path) -> None:
-    summary, row = load(NAME).notes
+    summary, row, other = load(NAME).notes
     assert "1 of 6 molecules are left out (1 of train, 0 of val, 0 of test)" in summary
     assert row.startswith("row 2: CN(C)(C)C (")
     assert "valence" in row
+    assert other.startswith("not the version known here")
 
 
 def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:
@@ -169,7 +172,10 @@ def test_truncated_files_are_named(folder: Path, member: str, cut: int) -> None:
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(ValueError, match=r"gz is not .*fetch it again") as error:
         load(NAME)
-    assert str(path) in str(error.value)
+    assert (
+        f"{path} with SHA-256 {sha256(path)}, expected {KNOWN[f'ogb/{folder.name}/{member}']}"
+        in str(error.value)
+    )
 
 
 def archive(folder: Path, target: Path) -> None:

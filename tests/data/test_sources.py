@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from gsina.data import sources
-from gsina.data.sources import RawFile, at_hand, raw_file, unpack, verify
+from gsina.data.sources import (
+    RawFile,
+    at_hand,
+    names_checksum,
+    raw_file,
+    sha256,
+    stranger,
+    unpack,
+    verify,
+)
 
 CONTENT = bytes(range(256)) * 4000
 GOOD = hashlib.sha256(CONTENT).hexdigest()
@@ -275,6 +284,24 @@ def test_verify(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"expected {GOOD}; delete it and fetch it") as error:
         verify(path, RawFile("tu/A.zip", "http://example.org/A.zip", (GOOD,)))
     assert "http://example.org/A.zip" in one_sentence(error)
+
+
+def test_other_versions_of_known_files_are_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, missing = RawFile("tu/A.zip"), RawFile("tu/B.zip")
+    monkeypatch.setattr(sources, "KNOWN", {file.path: GOOD, missing.path: GOOD})
+    file.target.parent.mkdir(parents=True, exist_ok=True)
+    file.target.write_bytes(CONTENT)
+    assert stranger(file, missing, RawFile("tu/C.zip")) == []
+    with pytest.raises(ValueError, match=r"^too short\.$"), names_checksum(file):
+        raise ValueError("too short.")
+    file.target.write_bytes(CONTENT[:-1])
+    (note,) = stranger(file, missing)
+    assert f"{file.target} with SHA-256 {sha256(file.target)}, expected {GOOD}." in note
+    told = rf"^too short\. not the version .*expected {GOOD}"
+    with pytest.raises(ValueError, match=told), names_checksum(file):
+        raise ValueError("too short.")
 
 
 def make_zip(path: Path, **members: str) -> Path:

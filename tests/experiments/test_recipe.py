@@ -52,24 +52,24 @@ def test_a_whole_number_may_stand_for_a_real_one() -> None:
         ({"data": {"name": "spmotif"}}, r"recipe field method: is missing\.$"),
         (
             changed(data={"name": "spmotiv"}),
-            "recipe field data: unknown dataset 'spmotiv'; did you mean 'spmotif'",
+            "recipe field data.name: unknown dataset 'spmotiv'; did you mean 'spmotif'",
         ),
         (
             changed(data={"name": "spmotif", "options": {"bais": 0.5}}),
-            "field data: unknown option of dataset spmotif 'bais'; did you mean 'bias'",
+            "field data.options.bais: unknown option of dataset spmotif 'bais'; did you mean",
         ),
         (
             changed(data={"name": "spmotif", "options": {"bias": "strong"}}),
-            "field data: option bias of dataset spmotif: .*valid number, got 'strong'",
+            "field data.options.bias: option bias of dataset spmotif: .*valid number, got 'strong'",
         ),
         (changed(method={"name": "gsnia"}), "unknown method 'gsnia'; did you mean 'gsina'"),
         (
             changed(method={"name": "gsina", "options": {"ration": 0.5}}),
-            "field method: unknown option of method gsina 'ration'; did you mean 'ratio'",
+            "field method.options.ration: unknown option of method gsina 'ration'; did you",
         ),
         (
             changed(method={"name": "gsina", "options": {"ratio": 0}}),
-            r"field method: ratio must lie in \(0, 1\], got 0",
+            r"field method.options.ratio: ratio must lie in \(0, 1\], got 0",
         ),
         (
             changed(method={"name": "gsina", "options": {"ratio": "high"}}),
@@ -85,7 +85,7 @@ def test_a_whole_number_may_stand_for_a_real_one() -> None:
         ),
         (
             changed(method={"name": "gsat", "options": {"interval": 0}}),
-            "field method: interval must be above 0, got 0",
+            "field method.options.interval: interval must be above 0, got 0",
         ),
         (changed(backbone={"name": "gni"}), "unknown backbone 'gni'; did you mean 'gin'"),
         (

@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 
 from gsina.cli import show
 from gsina.cli.options import Threads, command, numbers, use_threads
+from gsina.cli.progress import load_with_bar
 from gsina.names import METRICS
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def bench(
         _measure(chosen, store)
         return
     waiting = _waiting(chosen, store)
-    missing = set() if dry_run else _missing_data(waiting)
+    missing = set() if dry_run else _without_data(waiting)
     waiting = [job for job in waiting if job.recipe.data.name not in missing]
     _announce(resolve(chosen, store), waiting, store, jobs, dry_run)
     if dry_run or not waiting:
@@ -186,32 +187,32 @@ def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list
     return list({job.name: job for job in jobs if job.name not in failed}.values())
 
 
-def _missing_data(jobs: list[Job]) -> set[str]:
-    """The datasets of the jobs that are not there and cannot be had; says so."""
-    from gsina.data.catalog import DATASETS, load_dataset
-
-    missing = set()
-    for name, job in {job.recipe.data.name: job for job in jobs}.items():
-        if not DATASETS[name].at_hand():
-            try:
-                load_dataset(name, **job.recipe.data.options)
-            except FileNotFoundError as problem:
-                missing.add(name)
-                show.say(f"left out, no data of {name}: {problem}", "yellow")
+def _without_data(jobs: list[Job]) -> set[str]:
+    """Prepare the data of the jobs; the datasets that are not there and cannot be had, told."""
+    missing: set[str] = set()
+    for data in {str(job.recipe.data): job.recipe.data for job in jobs}.values():
+        if data.name in missing:
+            continue
+        try:
+            load_with_bar(data.name, data.options)
+        except FileNotFoundError as problem:
+            missing.add(data.name)
+            show.say(f"left out, no data of {data.name}: {problem}", "yellow")
+        except ValueError:
+            continue  # told of every run that wants them
     return missing
 
 
 def _measure(table: Table, store: Results) -> None:
     """Measure a few steps of every kind of run in the table, and keep the times of an epoch."""
-    from gsina.data.catalog import load_dataset
     from gsina.experiments.estimate import about, kind_name, measure_epoch, save_epochs
 
     kinds = {kind_name(job.recipe): job for cell in table.cells for job in cell.jobs[:1]}
-    missing = _missing_data(list(kinds.values()))
+    missing = _without_data(list(kinds.values()))
     found = {}
     for kind, job in kinds.items():
         if job.recipe.data.name not in missing:
-            data = load_dataset(job.recipe.data.name, **job.recipe.data.options)
+            data = load_with_bar(job.recipe.data.name, job.recipe.data.options)
             found[kind] = measure_epoch(job.recipe, data)
             show.say(f"{kind}: about {about(found[kind]['seconds'])} s an epoch")
     if found:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
 from gsina.cli import show
+
+if TYPE_CHECKING:
+    from gsina.data.dataset import Dataset
 
 
 class Epochs:
@@ -140,3 +144,12 @@ class Count:
         if self._bar is not None:
             state = f"{done:,}" if of is None else f"{done:,} of {of:,}"
             self._bar.update(self._bar.task_ids[0], completed=done, total=of, state=state)
+
+
+def load_with_bar(name: str, options: dict[str, Any]) -> Dataset:
+    """Load a dataset; a download, or the first preparation, shows how far it is."""
+    from gsina.data.catalog import DATASETS, load_dataset
+
+    with Count(f"preparing {name}") as count:
+        takes = "progress" in inspect.signature(DATASETS[name].load).parameters
+        return load_dataset(name, **options, **({"progress": count.update} if takes else {}))

@@ -24,7 +24,7 @@ from gsina.cli.options import (
 )
 from gsina.cli.own import OwnPlan, run_plan, run_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
-from gsina.cli.progress import Epochs
+from gsina.cli.progress import Epochs, load_with_bar
 
 if TYPE_CHECKING:
     from gsina.data.dataset import Dataset
@@ -250,14 +250,13 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
 
 def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
     """The part of the first process, which writes the folder and talks."""
-    from gsina.data.catalog import load_dataset
     from gsina.experiments.folder import Saved, claim, note_run, saved
     from gsina.experiments.run import run
 
     recipe, seed, out = plan
     claim(out, recipe, seed, resume=resume, force=force)
     try:
-        dataset = load_dataset(recipe.data.name, **recipe.data.options)
+        dataset = load_with_bar(recipe.data.name, recipe.data.options)
         note_run(out, recipe, seed)
         ranks.agree("the data are prepared")
         _introduce(plan, dataset, ranks)

@@ -25,7 +25,7 @@ from gsina.cli.options import (
 )
 from gsina.cli.own import OwnPlan, make_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
-from gsina.cli.progress import Count
+from gsina.cli.progress import Count, load_with_bar
 from gsina.cli.trials import Trials, settings_text
 from gsina.names import METRICS, SPLITS
 
@@ -176,11 +176,10 @@ def _named_recipe(
 
 
 def _load(recipe: Recipe) -> Dataset:
-    from gsina.data.catalog import load_dataset
     from gsina.experiments.own_recipe import OwnRecipe
 
     if not isinstance(recipe, OwnRecipe):
-        return load_dataset(recipe.data.name, **recipe.data.options)
+        return load_with_bar(recipe.data.name, recipe.data.options)
     with Count("reading") as count:
         own = recipe.data.read(count.update)
     for warning in own.warnings:

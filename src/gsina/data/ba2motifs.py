@@ -20,7 +20,7 @@ from gsina.data.dataset import Dataset, cached
 from gsina.data.packed import PackedGraphs, offsets
 from gsina.data.pickles import read_arrays
 from gsina.data.registry import Entry, register
-from gsina.data.sources import Progress, RawFile, at_hand, raw_file, verify
+from gsina.data.sources import Progress, RawFile, at_hand, names_checksum, raw_file, stranger
 from gsina.data.splits import random_split
 from gsina.data.task import Task
 
@@ -45,20 +45,17 @@ def load(*, seed: int = 0, progress: Progress | None = None) -> Dataset:
     """
 
     def make() -> Dataset:
-        return Dataset("ba2motifs", Task("binary", 1), random_split(_read(progress), seed))
+        file = ARRAYS if at_hand(ARRAYS) else PICKLE
+        path = raw_file(file, progress=progress)
+        with names_checksum(file):
+            splits = random_split(_read(path), seed)
+        return Dataset("ba2motifs", Task("binary", 1), splits, tuple(stranger(file)))
 
     return cached(f"ba2motifs-v{VERSION}-seed{seed}", make)
 
 
-def _read(progress: Progress | None) -> PackedGraphs:
-    if at_hand(ARRAYS):
-        path = raw_file(ARRAYS)
-        verify(path, ARRAYS)
-        adjacency, x, y = _from_npz(path)
-    else:
-        path = raw_file(PICKLE, progress=progress)
-        verify(path, PICKLE)
-        adjacency, x, y = _from_pickle(path)
+def _read(path: Path) -> PackedGraphs:
+    adjacency, x, y = _from_npz(path) if path.suffix == ".npz" else _from_pickle(path)
     shapes = (adjacency.shape, x.shape[:2], y.shape)
     expected = ((GRAPHS, NODES, NODES), (GRAPHS, NODES), (GRAPHS,))
     if shapes != expected or x.ndim != 3:

@@ -27,7 +27,7 @@ from gsina.data.dataset import Dataset, cached
 from gsina.data.drugood_features import FEATURIZER_VERSION, pack_drugs
 from gsina.data.packed import PackedGraphs
 from gsina.data.registry import Entry, register
-from gsina.data.sources import RawFile, at_hand, raw_file
+from gsina.data.sources import RawFile, at_hand, names_checksum, raw_file, stranger
 from gsina.data.task import Task
 
 Measure = Literal["ec50", "ic50"]
@@ -82,9 +82,10 @@ def load(
     name = f"drugood-{measure}-{domain}"
 
     def make() -> Dataset:
-        path = raw_file(raw(measure, domain))
-        rows = read_rows(path)
-        splits, notes = {}, [f"measured is {measure.upper()}"]
+        file = raw(measure, domain)
+        with names_checksum(file):
+            rows = read_rows(raw_file(file))
+        splits, notes = {}, [f"measured is {measure.upper()}", *stranger(file)]
         for split, key in SPLITS.items():
             splits[split], failures = _graphs(rows[key], progress)
             if failures:

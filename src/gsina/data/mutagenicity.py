@@ -8,6 +8,7 @@ Kazius et al. 2005 (molecules), Luo et al., "Parameterized Explainer for Graph N
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -15,7 +16,7 @@ import torch
 from gsina.data.dataset import Dataset, cached
 from gsina.data.packed import PackedGraphs
 from gsina.data.registry import Entry, register
-from gsina.data.sources import Progress, RawFile, at_hand, raw_file, verify
+from gsina.data.sources import Progress, RawFile, at_hand, names_checksum, raw_file, stranger
 from gsina.data.splits import random_split
 from gsina.data.task import Task
 from gsina.data.tu import read_archive
@@ -66,7 +67,11 @@ def load(
 
 def _graphs(progress: Progress | None) -> tuple[PackedGraphs, tuple[str, ...]]:
     path = raw_file(FILE, progress=progress)
-    verify(path, FILE)
+    with names_checksum(FILE):
+        return _read(path)
+
+
+def _read(path: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
     data = read_archive(path, extra=("edge_gt",))
     graphs, truth = data.graphs, data.extra["edge_gt"] == 1
     counts = (len(graphs), graphs.edge_index.size(1), int(truth.sum()))
@@ -76,7 +81,8 @@ def _graphs(progress: Progress | None) -> tuple[PackedGraphs, tuple[str, ...]]:
             f"{counts[2]} of them labelled; expected {COUNTS[0]}, {COUNTS[1]} and {COUNTS[2]}: "
             f"delete it and fetch it again from {FILE.url}."
         )
-    return _with_truth(replace(graphs, y=graphs.y.float()[:, None]), truth), data.notes
+    labelled = _with_truth(replace(graphs, y=graphs.y.float()[:, None]), truth)
+    return labelled, (*data.notes, *stranger(FILE))
 
 
 def _with_truth(graphs: PackedGraphs, truth: torch.Tensor) -> PackedGraphs:

@@ -27,7 +27,7 @@ from gsina.data.featurize import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURI
 from gsina.data.molecules import Failure, pack_smiles
 from gsina.data.registry import Entry, register
 from gsina.data.scaffolds import scaffold_split
-from gsina.data.sources import RawFile, at_hand, raw_file, unpack
+from gsina.data.sources import RawFile, at_hand, names_checksum, raw_file, stranger, unpack
 from gsina.data.task import Task
 from gsina.names import check_name
 
@@ -204,23 +204,16 @@ def _prepare(
     jobs: int | None,
     progress: Callable[[int, int | None], None] | None,
 ) -> Dataset:
-    table = read_table(source)
+    files = [source.file(member) for member in (MAPPING, *SPLITS.values())]
+    with names_checksum(*files):
+        table, split = _tables(source)
     count = len(table.smiles)
     notes = []
-    split = read_split(source)
     if split is None:
         split = dict(zip(SPLITS, scaffold_split(table.smiles, jobs=jobs), strict=True))
         notes.append("The official split files are not there; the scaffold split was computed.")
-    rows = np.concatenate(list(split.values()))
-    if not np.array_equal(np.sort(rows), np.arange(count)):
-        folder = source.file(SPLITS["train"]).target.parent
-        raise ValueError(
-            f"the split files in {folder} hold {len(rows)} row numbers; expected each of the "
-            f"{count} rows of {MAPPING} once; delete them and fetch them again from "
-            f"{source.archive.url}."
-        )
     graphs, kept, failures = pack_smiles(table.smiles, jobs=jobs, progress=progress)
-    notes += _tell(failures, split, count)
+    notes += [*_tell(failures, split, count), *stranger(*files)]
     graphs = replace(graphs, y=torch.from_numpy(table.y)[kept])
     place = torch.full((count,), -1)
     place[kept] = torch.arange(len(kept))
@@ -232,6 +225,21 @@ def _prepare(
         node_sizes=ATOM_FEATURE_SIZES,
         edge_sizes=BOND_FEATURE_SIZES,
     )
+
+
+def _tables(source: Source) -> tuple[Table, dict[str, NDArray[np.int64]] | None]:
+    """The label file, and the split files where they are there; they must fit together."""
+    table, split = read_table(source), read_split(source)
+    count = len(table.smiles)
+    rows = np.arange(count) if split is None else np.concatenate(list(split.values()))
+    if not np.array_equal(np.sort(rows), np.arange(count)):
+        folder = source.file(SPLITS["train"]).target.parent
+        raise ValueError(
+            f"the split files in {folder} hold {len(rows)} row numbers; expected each of the "
+            f"{count} rows of {MAPPING} once; delete them and fetch them again from "
+            f"{source.archive.url}."
+        )
+    return table, split
 
 
 def _known(ids: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from gsina.data.files import data_dir, write_aside
+from gsina.data.known_files import KNOWN
 
 try:
     import fcntl
@@ -135,6 +136,29 @@ def verify(path: Path, file: RawFile) -> None:
             f"{path} is truncated or altered: its SHA-256 is {found}, expected "
             f"{' or '.join(file.sha256)}; delete it and fetch it again{again}."
         )
+
+
+def stranger(*files: RawFile) -> list[str]:
+    """A note if files are not the versions that are known here: altered, or packed anew."""
+    others = [
+        f"{file.target} with SHA-256 {found}, expected {KNOWN[file.path]}"
+        for file in files
+        if file.path in KNOWN
+        and at_hand(file)
+        and (found := sha256(file.target)) != KNOWN[file.path]
+    ]
+    if not others:
+        return []
+    return [f"not the version known here, so altered or packed anew: {'; '.join(others)}."]
+
+
+@contextlib.contextmanager
+def names_checksum(*files: RawFile) -> Iterator[None]:
+    """Add to a complaint about the content of files the checksums that were expected."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(" ".join([str(error), *stranger(*files)])) from error
 
 
 def unpack(archive: Path, members: Mapping[str, Path]) -> None:

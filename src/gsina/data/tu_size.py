@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from torch import Tensor
 from gsina.data.dataset import Dataset, cached
 from gsina.data.packed import PackedGraphs
 from gsina.data.registry import Entry, register
-from gsina.data.sources import Progress, at_hand, raw_file
+from gsina.data.sources import Progress, at_hand, names_checksum, raw_file, stranger
 from gsina.data.task import Task
 from gsina.data.tu import read_archive, tu_file
 
@@ -73,28 +74,37 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
     source = SOURCES[name]
 
     def make() -> Dataset:
-        path = raw_file(tu_file(source.archive), progress=progress)
-        data = read_archive(path)
-        graphs = replace(data.graphs, x=data.graphs.x[:, -source.labels :], edge_attr=None)
-        whole = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
-        found = (len(graphs), graphs.edge_index.size(1))
-        if found != (source.graphs, source.edges) or not bool(whole.all()):
-            raise ValueError(
-                f"{path} has {found[0]} graphs, {found[1]} edges and {data.graphs.num_features} "
-                f"node features, expected {source.graphs} graphs, {source.edges} edges and "
-                f"{source.labels} node labels: delete it and fetch it again."
-            )
+        file = tu_file(source.archive)
+        path = raw_file(file, progress=progress)
+        with names_checksum(file):
+            graphs, told = _read(path, source)
+        told = (*told, *stranger(file))
         ids = size_split(graphs.node_ptr.diff(), seed)
         unused = len(graphs) - sum(len(part) for part in ids.values())
-        notes = (*data.notes, f"{unused} graphs of middle size are unused")
+        notes = (*told, f"{unused} graphs of middle size are unused")
         if iid:
             ids = _shuffled(ids, len(graphs), seed)
-            notes = (*data.notes, f"{unused} graphs, drawn at random, are unused")
+            notes = (*told, f"{unused} graphs, drawn at random, are unused")
         splits = {split: graphs[part] for split, part in ids.items()}
         return Dataset(name, Task("multiclass", 2, "mcc"), splits, notes)
 
     kind = "iid" if iid else "size"
     return cached(f"{name}-v{VERSION}-{kind}-seed{seed}", make)
+
+
+def _read(path: Path, source: Source) -> tuple[PackedGraphs, tuple[str, ...]]:
+    """The graphs of an archive with their node labels as features, and notes."""
+    data = read_archive(path)
+    graphs = replace(data.graphs, x=data.graphs.x[:, -source.labels :], edge_attr=None)
+    whole = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
+    found = (len(graphs), graphs.edge_index.size(1))
+    if found != (source.graphs, source.edges) or not bool(whole.all()):
+        raise ValueError(
+            f"{path} has {found[0]} graphs, {found[1]} edges and {data.graphs.num_features} "
+            f"node features, expected {source.graphs} graphs, {source.edges} edges and "
+            f"{source.labels} node labels: delete it and fetch it again."
+        )
+    return graphs, data.notes
 
 
 def size_split(nodes: Tensor, seed: int) -> dict[str, Tensor]:

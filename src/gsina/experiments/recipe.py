@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
@@ -82,8 +83,8 @@ class OptimiserPart(_Part):
 
     epochs: int = Field(default=100, ge=1)
     batch_size: int = Field(default=128, ge=1)
-    learning_rate: float = Field(default=1e-3, gt=0)
-    weight_decay: float = Field(default=0.0, ge=0)
+    learning_rate: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    weight_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     plateau_patience: int | None = Field(default=None, ge=1)
     algorithm: Literal["adam", "adamw"] = "adam"
     neighbours: tuple[int, ...] | None = None
@@ -125,8 +126,10 @@ class Recipe(_Part):
             # A misspelt name also leaves the right one missing: the misspelling says more.
             found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
             first = found[0]
-            path = ".".join(str(part) for part in first["loc"]) or "recipe"
             message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+            path = ".".join(str(part) for part in first["loc"]) or "recipe"
+            if first["type"] == "value_error":
+                path += _inside(first["input"], message)
             if first["type"] == "missing":
                 message = "is missing"
             if first["type"] == "model_type":
@@ -225,6 +228,17 @@ def _adapter(make: Callable[..., Any], option: str) -> TypeAdapter[Any]:
     parameters, hints = _signature(make)
     annotation = hints.get(option, parameters[option].annotation)
     return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
+
+
+def _inside(part: Any, message: str) -> str:
+    """What of a part with a name and options a message is about, as the end of a path."""
+    if not isinstance(part, dict):
+        return ""
+    options = part.get("options", {})
+    found = [name for name in options if re.search(rf"\b{re.escape(name)}\b", message)]
+    if found:
+        return f".options.{found[0]}"
+    return ".name" if re.match(r"unknown (dataset|method|backbone) ", message) else ""
 
 
 def _suggest(loc: tuple[int | str, ...]) -> str:
