@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import benchmarks
-from benchmarks.report import Report, markdown
+from benchmarks.report import Report, markdown, speed_page
 from benchmarks.timing import threads
 from gsina.experiments.run import commit, hardware, versions
 from gsina.ops.memory import reuse_memory
@@ -52,7 +52,12 @@ def main() -> None:
     quick = "fewer rounds and smaller sizes, under three minutes in all; not kept"
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the JSON files")
+    page = "write the page of what is kept in --out, such as docs/speed.md, and measure nothing"
+    parser.add_argument("--page", type=Path, help=page)
     options = parser.parse_args()
+    if options.page:
+        options.page.write_text(speed_page(options.out), encoding="utf-8")
+        return
     unknown = set(options.names) - set(available)
     if unknown:
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {available}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from benchmarks.timing import Timing
 
@@ -73,6 +75,34 @@ def markdown(name: str, report: Report) -> str:
         ]
         lines += [*_table(("claim", "measured", "bar", "holds"), rows), ""]
     return "\n".join(lines)
+
+
+HEADER = """# Speed
+
+This page is written by `python -m benchmarks --page docs/speed.md`; every number comes from a file
+in `results/bench/`. A benchmark times its candidates in turns in one process on one thread, so
+ratios mean more than seconds. `python -m benchmarks NAME` measures one of them again.
+"""
+
+
+def speed_page(folder: Path) -> str:
+    """The page of all benchmarks that are kept in a folder."""
+    parts = [HEADER]
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if "tables" in content:
+            tables = [
+                Table(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]])
+                for one in content["tables"]
+            ]
+            claims = [
+                Claim(one["text"], one["value"], one["bar"], one["at_least"])
+                for one in content["claims"]
+            ]
+            cpu, torch = content["hardware"]["cpu"], content["versions"]["torch"]
+            made = f"{cpu}, torch {torch}, commit {content['commit'][:10]}.\n"
+            parts += [markdown(content["benchmark"], Report(tables, claims)), made]
+    return "\n".join(parts)
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.report import speed_page
 
 from gsina.experiments.figure_one import read_numbers
 from gsina.experiments.properties_page import properties_page, rows_of
@@ -27,6 +28,11 @@ def test_the_results_page_is_what_the_result_files_say() -> None:
     findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert page == results_page(Results(ROOT / "results"), findings)
+
+
+def test_the_page_of_speed_is_what_the_benchmarks_say() -> None:
+    page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert page == speed_page(ROOT / "results" / "bench")
 
 
 def test_the_page_of_properties_is_what_its_numbers_say() -> None:

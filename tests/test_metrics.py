@@ -212,8 +212,12 @@ def test_precision_at_k(seed: int, k: int) -> None:
     shares = []
     for g in graph.unique():
         edges = [e for e in range(60) if graph[e] == g]
-        best = sorted(edges, key=lambda e: (-float(weights[e]), e))[:k]
-        shares.append(sum(bool(truth[e]) for e in best) / k)
+        chances = []  # of every true edge to be among the k, if equal ones are in random order
+        for e in [e for e in edges if truth[e]]:
+            larger = sum(bool(weights[other] > weights[e]) for other in edges)
+            equal = sum(bool(weights[other] == weights[e]) for other in edges)
+            chances.append(min(max((k - larger) / equal, 0), 1))
+        shares.append(sum(chances) / k)
     found = metrics.precision_at_k(weights, truth, graph, k)
     assert found == pytest.approx(sum(shares) / len(shares))
 
@@ -223,6 +227,15 @@ def test_precision_at_5_by_hand() -> None:
     truth = torch.tensor([True, True, False, True, False, True, True, True])
     graph = torch.tensor([0, 0, 0, 0, 0, 0, 2, 2])
     assert metrics.precision_at_k(weights, truth, graph) == pytest.approx((3 / 5 + 2 / 5) / 2)
+
+
+def test_precision_does_not_depend_on_the_order_of_equal_edges() -> None:
+    truth = torch.tensor([True] * 4 + [False] * 16)
+    graph = torch.zeros(20, dtype=torch.long)
+    for order in (truth, truth.flip(0)):
+        assert metrics.precision_at_k(torch.ones(20), order, graph) == pytest.approx(4 / 20)
+    unknown = torch.ones(20).index_fill(0, torch.tensor([3]), math.nan)
+    assert math.isnan(metrics.precision_at_k(unknown, truth, graph))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])

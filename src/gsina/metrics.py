@@ -161,14 +161,21 @@ def precision_at_k(attention: Tensor, truth: Tensor, edge_graph: Tensor, k: int 
     """Mean over graphs of the share of true edges among the k with the largest attention.
 
     Always divided by k, also for graphs with fewer edges. Graphs without edges do not count. Of
-    equal weights the edges that are stored first count as larger.
+    edges with the k-th largest weight, as many as are left of the k count, each with the same
+    chance: their order in the graph plays no part. NaN without edges, or if a weight is NaN.
     """
-    if attention.numel() == 0:
+    if attention.numel() == 0 or bool(attention.isnan().any()):
         return math.nan
     order = attention.argsort(descending=True, stable=True)
     order = order[edge_graph[order].argsort(stable=True)]
-    graph = edge_graph[order]
-    counts = torch.bincount(graph)
-    rank = torch.arange(graph.numel(), device=graph.device) - (counts.cumsum(0) - counts)[graph]
-    hits = (truth[order].bool() & (rank < k)).sum()
-    return float(hits) / (k * int((counts > 0).sum()))
+    counts = torch.bincount(edge_graph)
+    last = counts.cumsum(0) - counts + counts.clamp(max=k) - 1  # place of the k-th, or of the last
+    least = attention[order[last.clamp(min=0)]][edge_graph]
+    above, equal = attention > least, attention == least
+
+    def count(chosen: Tensor) -> Tensor:
+        return torch.bincount(edge_graph[chosen], minlength=counts.numel()).double()
+
+    chance = ((k - count(above)) / count(equal).clamp(min=1)).clamp(max=1)
+    hits = count(above & truth.bool()) + chance * count(equal & truth.bool())
+    return float(hits.sum()) / (k * int((counts > 0).sum()))

@@ -285,7 +285,7 @@ def _plain() -> Table:
         cells.append(Cell(row, "SPMotif 0.5", recipe.model_copy(update=same), THREE))
     note = (
         "Not in the paper: learning rate 0.001, 100 epochs and the latest best one for all (GSAT "
-        "from epoch 20), to tell methods from their published recipes. GSINA has r = 0.6, DIR "
+        "from epoch 21), to tell methods from their published recipes. GSINA has r = 0.6, DIR "
         "keeps a quarter of the edges."
     )
     also = (Also("explanation_auc", "explanation ROC-AUC"),)
