@@ -19,7 +19,13 @@ from gsina.explain.frozen import FrozenModel
 from gsina.explain.gnn_explainer import GNNExplainer
 from gsina.explain.graphmask import AmortisedGraphMask, GraphMask
 from gsina.explain.pg_explainer import BatchedPGExplainer, PGExplainer
-from gsina.explain.posthoc import EXPLAINERS, Explainer, explain_split, sample_graphs
+from gsina.explain.posthoc import (
+    EXPLAINERS,
+    Explainer,
+    explain_split,
+    make_explainer,
+    sample_graphs,
+)
 from gsina.methods import ERM, ERMConfig, build_method
 from gsina.nn.predictor import NetworkSpec, Predictor
 
@@ -270,3 +276,12 @@ def test_what_cannot_be_explained_is_said() -> None:
     gsat = build_method("gsat", NetworkSpec("gin", tiny.FEATURES, 1), tiny.CLASSES, {})
     with pytest.raises(ValueError, match="an ERM model; got a GSAT"):
         explain_split(gsat, graphs, "gnnexplainer")  # type: ignore[arg-type]
+
+
+def test_settings_in_the_name() -> None:
+    made = make_explainer("gnnexplainer,steps=500,learning_rate=0.1")
+    assert made == GNNExplainer(steps=500, learning_rate=0.1)
+    with pytest.raises(ValueError, match=r"unknown setting of gnnexplainer 'step'.*'steps'"):
+        make_explainer("gnnexplainer,step=5")
+    with pytest.raises(ValueError, match="unknown explainer"):
+        make_explainer("gnn,steps=5")

@@ -71,8 +71,8 @@ def bench(
     named and left out. `gsina report` makes the table.
 
     Tables: gsat, gsat-ogbg, ablation, sensitivity-r, sensitivity-tau, interpret-auc, interpret-p5,
-    interpret-long, connectivity, draws, plain, node, ciga-spm, ciga-real, ciga-more. Not grids of
-    runs, but measured in one go: convergence, runtime.
+    interpret-long, explainer-trials, connectivity, draws, plain, node, ciga-spm, ciga-real,
+    ciga-more. Not grids of runs, but measured in one go: convergence, runtime.
 
     \b
     [bold]Examples[/]

@@ -6,6 +6,8 @@ changes. They explain what the model itself predicts, right or wrong, and see no
 
 from __future__ import annotations
 
+import json
+from dataclasses import fields
 from typing import Protocol
 
 import torch
@@ -42,10 +44,20 @@ EXPLAINERS: dict[str, type[Explainer]] = {
 
 
 def make_explainer(explainer: str | Explainer) -> Explainer:
-    """An explainer by name, with the settings of its paper, or as it is given."""
-    if isinstance(explainer, str):
-        return EXPLAINERS[check_name(explainer, EXPLAINERS, "explainer")]()
-    return explainer
+    """An explainer by name, with the settings of its paper, or as it is given.
+
+    A name may be followed by numbers that differ: ``"gnnexplainer,steps=500,learning_rate=0.1"``.
+    """
+    if not isinstance(explainer, str):
+        return explainer
+    name, *settings = explainer.split(",")
+    kind = EXPLAINERS[check_name(name, EXPLAINERS, "explainer")]
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    values = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        values[check_name(key, known, f"setting of {name}")] = json.loads(value)
+    return kind(**values)
 
 
 def sample_graphs(graphs: PackedGraphs, limit: int | None, seed: int = 0) -> PackedGraphs:
