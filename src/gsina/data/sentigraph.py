@@ -63,7 +63,8 @@ def raw(name: str, part: str) -> RawFile:
 
     The dumps are on a drive that asks questions, so they have to be put in place by hand.
     """
-    return RawFile(f"sentigraph/{name}/raw/{name}_{part}")
+    origin = "the SentiGraph dumps are linked from github.com/divelab/DIG"
+    return RawFile(f"sentigraph/{name}/raw/{name}_{part}", origin=origin)
 
 
 def dump_at_hand(name: str) -> bool:

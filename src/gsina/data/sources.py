@@ -47,11 +47,13 @@ class RawFile:
         path: Where it lies below the data folder, in the official layout: ``"tu/NCI1.zip"``.
         url: Where to download it, ``None`` if it has to be put there by hand.
         sha256: Checksums of the known good versions; empty if none is known.
+        origin: Where a file without an address comes from, in words.
     """
 
     path: str
     url: str | None = None
     sha256: tuple[str, ...] = ()
+    origin: str = ""
 
     @property
     def target(self) -> Path:
@@ -85,9 +87,10 @@ def raw_file(file: RawFile, *, progress: Progress | None = None) -> Path:
     if target.is_file():
         return target
     if file.url is None:
+        origin = f" ({file.origin})" if file.origin else ""
         raise FileNotFoundError(
-            f"{file.path} is missing and has no address to download it from; put it at {target}, "
-            f"or point GSINA_DATA to a folder that has it."
+            f"{file.path} is missing and has no address to download it from{origin}; put it at "
+            f"{target}, or point GSINA_DATA to a folder that has it."
         )
     if offline():
         raise FileNotFoundError(
