@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
+import torch
 
 import tiny_nodes
-from gsina.experiments import tables
+from gsina.experiments import gallery, tables
 from gsina.experiments.figure_one import read_numbers
 from gsina.experiments.gallery import draw_gallery
 from gsina.experiments.properties_page import properties_page, rows_of
 from gsina.experiments.published import default_recipe
 from gsina.experiments.run import Run
+from gsina.experiments.run import run as run_recipe
 from gsina.experiments.tables import Cell, Table
 
 SMALL = ("--data-option", "num_per_class=6", "--epochs", 1)
@@ -64,6 +67,21 @@ def test_a_gallery_from_the_folder_of_a_run(gsina, tmp_path: Path) -> None:
     assert "model.safetensors is missing" in gsina("figure", "gallery", "run").output
     (tmp_path / "run/result.json").write_text("[]")
     assert "is not the result of a run" in gsina("figure", "gallery", "run").output
+
+
+@pytest.mark.parametrize(("method", "share"), [("dir", 0.25), ("cigav2", 0.25), ("gsat", None)])
+def test_a_gallery_draws_the_cut_of_a_method_that_has_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, share: float | None
+) -> None:
+    drawn = []
+    monkeypatch.setattr(gallery, "draw_subgraphs", lambda *given, **options: drawn.append(given))
+    data = {"num_per_class": 6}
+    made = run_recipe(default_recipe("spmotif", "gin", method, data=data, epochs=1))
+    draw_gallery(made, tmp_path / "a.png")
+    graphs, found, _ = drawn[0]
+    for weights in torch.split(found.edge, graphs.edge_ptr.diff().tolist()):
+        expected = len(weights) if share is None else math.ceil(share * len(weights))
+        assert int((weights > 0).sum()) == expected
 
 
 def test_no_gallery_of_nodes_or_of_a_users_file(gsina, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from gsina.data import ogbg, sentences, sentigraph, text_graphs
 from gsina.data.packed import PackedGraphs
 from gsina.experiments.run import Run
@@ -13,7 +15,10 @@ from gsina.explain.molecule_pictures import draw_molecules
 from gsina.explain.pictures import draw_subgraphs
 from gsina.explain.sentence_pictures import draw_sentences
 from gsina.methods import METHODS
+from gsina.methods.splitting import ABOUT
 from gsina.names import SPLITS, check_name
+from gsina.ops.groups import Groups
+from gsina.ops.hard_top_r import hard_top_r
 from gsina.training import Predictions, predict
 
 CLASS_NAMES = {
@@ -63,13 +68,16 @@ def draw_gallery(
     graphs = run.dataset.splits[check_name(split, run.dataset.splits, "split")]
     # As in evaluation: with scope batch the attention of a graph depends on its batch.
     found = predict(run.method, graphs, run.result["recipe"]["optimiser"]["batch_size"])
+    cut = _cut(run, graphs, found)
     options: dict[str, Any] = {
         "class_names": CLASS_NAMES.get(name),
         "seed": seed,
         "max_nodes": max_nodes,
         "title": f"What {_describe(run)} looks at in {name}",
-        "caption": f"Random {SPLITS.get(split, split)} graphs, attention as it is.",
+        "caption": f"Random {SPLITS.get(split, split)} graphs, attention as it is"
+        + (", but for edges that the model cuts off." if cut else "."),
     }
+    found = cut or found
     if name in ogbg.SOURCES:
         graphs, found = _first_task(graphs, found)
         texts = ogbg.smiles(name, split)
@@ -79,6 +87,24 @@ def draw_gallery(
         options |= {"max_nodes": min(max_nodes, 12), "min_nodes": 3}
         return draw_sentences(graphs, found, words, path, columns=columns or 2, **options)
     return draw_subgraphs(graphs, found, path, columns=columns or 5, **options)
+
+
+def _cut(run: Run, graphs: PackedGraphs, found: Predictions) -> Predictions | None:
+    """Without the weights of edges that a method with a hard cut leaves out; ``None`` for others.
+
+    Such a method weighs all edges, so that its explanations are ranked, but predicts from a part.
+    """
+    if ABOUT not in METHODS[run.result["recipe"]["method"]["name"]].about:
+        return None
+    if found.edge is None or found.scores is None:
+        return None
+    sizes = graphs.edge_ptr.diff()
+    groups = Groups(torch.repeat_interleave(sizes), len(graphs), found.scores.numel())
+    # Both directions of an edge have one score, but equal ones must not be cut apart.
+    start = graphs.edge_ptr[:-1].repeat_interleave(sizes)
+    reverse = None if graphs.reverse is None else graphs.reverse + start
+    kept = hard_top_r(found.scores, run.method.config.ratio, groups, reverse)
+    return replace(found, edge=found.edge * kept)
 
 
 def _words(run: Run, split: str) -> list[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from gsina.experiments.paper import Published, published
@@ -110,14 +111,6 @@ BASIC = ("gsina", "erm", "gsat")
 #: Columns of the GSAT benchmark beside Spurious-Motif.
 OTHERS = {"ogbg-molhiv": "molhiv", "mnist-75sp": "MNIST-75sp", "graph-sst2": "Graph-SST2"}
 METHOD_LABEL = {"erm": "", "gsat": " + GSAT", "gsina": " + GSINA"}
-BACKBONE_LABEL = {"gin": "GIN", "pna": "PNA", "spmotifnet": "SPMotifNet"}
-EXPLAINER_LABEL = {
-    "gnnexplainer": "GNNExplainer",
-    "pgexplainer": "PGExplainer",
-    "graphmask": "GraphMask",
-}
-#: Methods whose attention is an explanation, and explainers.
-EXPLAINED = ("gsina", "gsat", "dir", *EXPLAINER_LABEL)
 ABLATIONS: dict[str, dict[str, Any]] = {
     "": {},
     " w/o gumbel": {"noise": 0.0},
@@ -215,80 +208,6 @@ def _sensitivity(name: str, option: str, values: Sequence[float], title: str) ->
     return Table(name, title, tuple(cells), notes=("The paper shows this as a figure only.",))
 
 
-def _interpret(name: str, rows: Sequence[tuple[str, str]], metric: str, title: str) -> Table:
-    """Explanations of Spurious-Motif: attention by itself, and explainers of a plain network."""
-    cells = [_explained(name, *row, bias) for bias in BIASES for row in rows]
-    notes = ("The paper does not say which network its explainers explain; here it is the same.",)
-    return Table(name, title, tuple(cells), metric, metric == "explanation_auc", notes)
-
-
-def _explained(table: str, backbone: str, method: str, bias: float) -> Cell:
-    """A cell of a method, or of a post-hoc explainer of the plain network."""
-    explainer = method if method in EXPLAINER_LABEL else None
-    label = EXPLAINER_LABEL.get(method, method.upper())
-    return Cell(
-        f"{BACKBONE_LABEL[backbone]} + {label}",
-        f"SPMotif {bias}",
-        spmotif(backbone, "erm" if explainer else method, bias),
-        THREE,
-        published(table, method, backbone, f"spmotif-{bias}"),
-        explainer,
-    )
-
-
-def _long() -> Table:
-    """GSINA's explanations on SPMotifNet when it is not stopped early."""
-    cells = []
-    for bias in (0.9, 0.7, 0.5):
-        recipe = spmotif("spmotifnet", "gsina", bias)
-        selection = recipe.selection.model_copy(update={"patience": None})
-        whole = recipe.model_copy(update={"selection": selection})
-        paper = published("interpret-p5", "gsina", "spmotifnet", f"spmotif-{bias}")
-        cells.append(Cell("SPMotifNet + GSINA", f"SPMotif {bias}", whole, THREE, paper))
-    note = (
-        "The recipe of `interpret-p5`, with all of its 200 epochs: there it ends after ten epochs "
-        "without a better validation accuracy, which the paper does not state for this network."
-    )
-    also = (Also("accuracy", "OOD test accuracy"),)
-    title = "Precision@5 of GSINA without early stopping"
-    return Table("interpret-long", title, tuple(cells), "precision_at_5", False, (note,), also)
-
-
-#: Settings of explainers beside those of their papers: row and name of the explainer.
-EXPLAINER_TRIALS = {
-    "GNNExplainer": "gnnexplainer",
-    "GNNExplainer, 500 steps at 0.1": "gnnexplainer,steps=500,learning_rate=0.1",
-    "PGExplainer": "pgexplainer",
-    "PGExplainer, size 0.01": "pgexplainer,size=0.01",
-    "PGExplainer, size 1": "pgexplainer,size=1.0",
-    "PGExplainer, entropy 0.1": "pgexplainer,entropy=0.1",
-    "PGExplainer, entropy 0.01": "pgexplainer,entropy=0.01",
-}
-
-
-def _trials() -> Table:
-    """What other settings do to post-hoc explainers; none of them was chosen."""
-    cells = [
-        Cell(
-            f"GIN + {row}",
-            f"SPMotif {bias}",
-            spmotif("gin", "erm", bias),
-            (0,),
-            published("interpret-auc", name.partition(",")[0], "gin", f"spmotif-{bias}"),
-            name,
-        )
-        for bias in (0.5, 0.9)
-        for row, name in EXPLAINER_TRIALS.items()
-        if bias == 0.5 or "500" not in row
-    ]
-    note = (
-        "The settings of `interpret-auc` and others, on one model each. They are tried, not "
-        "chosen: to choose one would need the true explanations that are scored against."
-    )
-    title = "Post-hoc explainers with other settings: explanation ROC-AUC"
-    return Table("explainer-trials", title, tuple(cells), "explanation_auc", notes=(note,))
-
-
 def _draws() -> Table:
     """Other draws of the generator: the paper, and the other tables, have one fixed draw."""
     cells = [
@@ -356,17 +275,14 @@ def _connectivity() -> Table:
     return Table("connectivity", title, tuple(cells), notes=(note,), also=also)
 
 
-def _ciga(name: str) -> Table:
-    from gsina.experiments import ciga_tables  # it builds on this module
+def _made_by(module: str, name: str) -> Callable[[], Table]:
+    """A table of a module that builds on this one, so that it cannot be imported above."""
 
-    make: Callable[[], Table] = getattr(ciga_tables, name)
-    return make()
+    def make() -> Table:
+        table: Table = getattr(import_module(f"gsina.experiments.{module}"), name)()
+        return table
 
-
-def _node() -> Table:
-    from gsina.experiments.node_table import node_table  # it builds on this module
-
-    return node_table()
+    return make
 
 
 TABLES: dict[str, Callable[[], Table]] = {
@@ -382,29 +298,14 @@ TABLES: dict[str, Callable[[], Table]] = {
     "sensitivity-tau": lambda: _sensitivity(
         "sensitivity-tau", "temperature", (0.2, 0.5, 1.0, 2.0, 5.0), "Sensitivity to tau"
     ),
-    "interpret-auc": lambda: _interpret(
-        "interpret-auc",
-        [
-            *(("gin", method) for method in EXPLAINED),
-            ("pna", "gsina"),
-            ("pna", "gsat"),
-            ("gin", "gib"),
-        ],
-        "explanation_auc",
-        "Explanation ROC-AUC, all test edges pooled",
-    ),
-    "interpret-p5": lambda: _interpret(
-        "interpret-p5",
-        [("spmotifnet", method) for method in EXPLAINED],
-        "precision_at_5",
-        "Precision@5 of explanations",
-    ),
-    "interpret-long": _long,
-    "explainer-trials": _trials,
-    "ciga-spm": lambda: _ciga("ciga_spm"),
-    "ciga-real": lambda: _ciga("ciga_real"),
-    "ciga-more": lambda: _ciga("ciga_more"),
-    "node": _node,
+    "interpret-auc": _made_by("explanation_tables", "interpret_auc"),
+    "interpret-p5": _made_by("explanation_tables", "interpret_p5"),
+    "interpret-long": _made_by("explanation_tables", "interpret_long"),
+    "explainer-trials": _made_by("explanation_tables", "explainer_trials"),
+    "ciga-spm": _made_by("ciga_tables", "ciga_spm"),
+    "ciga-real": _made_by("ciga_tables", "ciga_real"),
+    "ciga-more": _made_by("ciga_tables", "ciga_more"),
+    "node": _made_by("node_table", "node_table"),
 }
 
 

@@ -12,6 +12,7 @@ from gsina.data.batch import Batch
 from gsina.data.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
+from gsina.methods.splitting import ABOUT
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
@@ -68,6 +69,7 @@ class DIRConfig:
     paper="Wu, Wang, Zhang, He, Chua, Discovering invariant rationales for graph neural networks, "
     "ICLR 2022",
     levels=("graph",),
+    about=ABOUT,
 )
 class DIR(Method):
     """Split every graph into a causal part and the rest; predict the same whatever the rest says.
