@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import tiny
+from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.nn.backbones import BACKBONES, GIN, PNA
 from gsina.nn.encoders import CategoryEncoder, NumberEncoder, make_encoder
@@ -63,8 +64,13 @@ def test_gin_written_out(with_edges: bool, training: bool) -> None:
 @pytest.mark.parametrize("with_edges", [True, False])
 @pytest.mark.parametrize("kind", ["no weights", "ones", "ones to learn", "weights"])
 @pytest.mark.parametrize("aggregators", [AGGREGATORS, AGGREGATORS[:-1], ("std", "max"), ("sum",)])
-def test_pna_written_out(with_edges: bool, kind: str, aggregators: tuple[str, ...]) -> None:
-    batch = tiny.whole(tiny.ragged())
+@pytest.mark.parametrize("several", [False, True])
+def test_pna_written_out(
+    with_edges: bool, kind: str, aggregators: tuple[str, ...], several: bool
+) -> None:
+    rings = PackedGraphs.from_pyg([tiny.cycle(size, undirected=True) for size in (3, 5)])
+    batch = tiny.whole(rings if several else tiny.ragged())
+    assert several == bool((torch.bincount(batch.edge_index[1], minlength=1) > 1).all())
     network = PNA(
         4, 16, num_layers=2, edge_channels=1 if with_edges else 0, aggregators=aggregators
     )

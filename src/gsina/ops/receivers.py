@@ -18,7 +18,7 @@ class Receivers(NamedTuple):
         one: Nodes that receive one message ``[N1]``.
         one_edge: The edge that it comes by ``[N1]``.
         several: Nodes that receive several ``[N2]``.
-        several_edge: The edges that they come by ``[E2]``.
+        several_edge: The edges that they come by ``[E2]``, ascending.
         several_row: Row in ``several`` of the receiver of each of these edges ``[E2]``.
         several_count: Number of messages ``[N2]``.
         place: Row of every node ``[N]`` in: one row for all that receive none, then ``one``, then

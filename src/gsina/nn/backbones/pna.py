@@ -146,8 +146,8 @@ class EdgeStatistics(MessagePassing):  # type: ignore[misc]
 
 
 def _aggregate(messages: Tensor, receivers: Receivers, aggregators: tuple[str, ...]) -> Aggregates:
-    size = receivers.several.numel()
-    taken = messages.index_select(0, receivers.several_edge)
+    size, edges = receivers.several.numel(), receivers.several_edge
+    taken = messages if edges.numel() == messages.size(0) else messages.index_select(0, edges)
     several = multi_aggregate(taken, receivers.several_row, size, aggregators)
     one = messages.index_select(0, receivers.one_edge)
     return Aggregates(one, several.view(size, len(aggregators), messages.size(1)))
