@@ -80,8 +80,8 @@ def markdown(name: str, report: Report) -> str:
 HEADER = """# Speed
 
 This page is written by `python -m benchmarks --page docs/speed.md`; every number comes from a file
-in `results/bench/`. A benchmark times its candidates in turns in one process on one thread, so
-ratios mean more than seconds. `python -m benchmarks NAME` measures one of them again.
+in `results/bench/`. Where there are candidates, they are timed in turns in one process on one
+thread, so ratios mean more than seconds. `python -m benchmarks NAME` measures one of them again.
 """
 
 

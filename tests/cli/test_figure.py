@@ -69,7 +69,9 @@ def test_a_gallery_from_the_folder_of_a_run(gsina, tmp_path: Path) -> None:
     assert "is not the result of a run" in gsina("figure", "gallery", "run").output
 
 
-@pytest.mark.parametrize(("method", "share"), [("dir", 0.25), ("cigav2", 0.25), ("gsat", None)])
+@pytest.mark.parametrize(
+    ("method", "share"), [("dir", 0.25), ("cigav2", 0.25), ("gsat", None), ("igm", None)]
+)
 def test_a_gallery_draws_the_cut_of_a_method_that_has_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, share: float | None
 ) -> None:

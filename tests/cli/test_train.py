@@ -48,6 +48,9 @@ def test_a_recipe_is_shown_as_the_file_that_trains_the_same(gsina, tmp_path):
     file.write_text(shown)
     assert gsina("train", "--recipe", file, "--show-recipe").output == shown
     assert not (tmp_path / "runs").exists()
+    for option in (["--seed", 3], ["--out", "here"], ["--force"]):
+        wrong = gsina("train", "spmotif", "--show-recipe", *option)
+        assert f"{option[0]} is not part of a recipe" in wrong.stderr
     file.write_text('[data]\nkind = "molecules"\n')
     for own in (["--recipe", file], ["molecules.csv"]):
         assert "named datasets" in gsina("train", *own, "--show-recipe").stderr

@@ -43,7 +43,7 @@ def fake(job: Job, accuracy: float) -> dict[str, object]:
         "recipe": job.recipe.model_dump(),
         "seed": job.seed,
         "metric": "accuracy",
-        "metrics": {"test": {"accuracy": accuracy}},
+        "metrics": {"val": {"accuracy": 0.5}, "test": {"accuracy": accuracy}},
         "selection": "strict-best",
         "epochs": 10,
         "seconds_per_epoch": 2.0,
@@ -95,25 +95,29 @@ def test_a_broken_result_is_named_and_run_again(tmp_path):
     results = Results(tmp_path)
     job = Job(tiny(), 0)
     results.folder.mkdir(exist_ok=True)
-    for text in (
-        '{"metrics": {"te',
-        '{"metrics": {"test": {"accuracy": "high"}}}',
-        '{"metrics": {"test": {"accuracy": NaN}}}',
+    whole = fake(job, 0.5)
+    text = json.dumps(whole)
+    assert '{"accuracy": 0.5}' in text
+    for wrong in (
+        text[:-9],
+        text.replace('{"accuracy": 0.5}', '{"accuracy": "high"}'),
+        text.replace('{"accuracy": 0.5}', '{"accuracy": NaN}'),
         '{"metrics": [1]}',
         "[]",
     ):
-        results.path(job).write_text(text)
+        results.path(job).write_text(wrong)
         assert results.broken([job]) == [results.path(job)]
         assert pending([job], results) == [job]
-    whole = fake(job, 0.5)
-    results.save(job, whole)
+    results.path(job).write_text(text)
     assert pending([job], results) == []
     changes: list[dict[str, object]] = [
         {"seed": 7},
         {"recipe": tiny("gsina").model_dump()},
         {"metrics": {}},
-        {"metrics": {"test": {}}},
+        {"metrics": {"test": {"accuracy": 0.5}}},
+        {"metrics": {"val": {"accuracy": 0.5}, "test": {}}},
         {"hardware": {}},
+        {"explainer": "graphmask"},
     ]
     for change in changes:
         results.save(job, whole | change)

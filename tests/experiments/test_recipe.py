@@ -68,6 +68,14 @@ def test_a_whole_number_may_stand_for_a_real_one() -> None:
             "field method.options.ration: unknown option of method gsina 'ration'; did you",
         ),
         (
+            changed(method={"name": "gsina", "options": {"ratio": 0.5, "ration": 0.5}}),
+            "field method.options.ration: unknown option",
+        ),
+        (
+            changed(method={"name": "gsna", "options": {"gsina": 3}}),
+            "field method.name: unknown method 'gsna'",
+        ),
+        (
             changed(method={"name": "gsina", "options": {"ratio": 0}}),
             r"field method.options.ratio: ratio must lie in \(0, 1\], got 0",
         ),

@@ -42,17 +42,22 @@ def test_everything_is_in_the_order_of_the_split(batch_size: int) -> None:
 
 
 def test_edges_of_equal_weight_are_ranked_by_their_scores() -> None:
+    one = torch.zeros(6, dtype=torch.long)
     scores = torch.tensor([30.0, -1.0, 50.0, 20.0, -1.0, 20.0])
     edge = torch.sigmoid(scores)
     assert edge[0] == edge[2] == edge[3] == 1
-    assert rank_edges(edge, scores).tolist() == [2, 0, 3, 1, 0, 1]
+    assert rank_edges(edge, scores, one).tolist() == [2, 0, 3, 1, 0, 1]
+    assert rank_edges(torch.ones(3), scores[[0, 2, 3]], one[:3]).tolist() == [1, 2, 0]
+    rounded = torch.tensor([1.0, 1.0, 0.2])  # GSINA's at a low temperature
+    assert rank_edges(rounded, torch.tensor([2.0, 1.0, 0.5]), one[:3]).tolist() == [2, 1, 0]
     ones = torch.ones(3)  # GSINA's at r = 1: no edge is preferred, whatever the scores are
-    assert rank_edges(ones, torch.tensor([0.3, -0.2, 1.0])).tolist() == [0, 0, 0]
+    assert rank_edges(ones, torch.tensor([0.3, -0.2, 1.0]), one[:3]).tolist() == [0, 0, 0]
     unknown = torch.tensor([1.0, torch.nan])
-    assert rank_edges(unknown, torch.zeros(2)).isnan().tolist() == [False, True]
+    assert rank_edges(unknown, torch.zeros(2), one[:2]).isnan().tolist() == [False, True]
     weights = torch.tensor([0.1, 0.9, 0.5])  # scores of other graphs need not be in their order
-    assert rank_edges(weights, torch.tensor([5.0, 1.0, 2.0])).tolist() == [0, 2, 1]
-    assert rank_edges(torch.zeros(0), torch.zeros(0)).tolist() == []
+    found = rank_edges(weights, torch.tensor([5.0, 1.0, 2.0]), torch.arange(3))
+    assert found.tolist() == [0, 2, 1]
+    assert rank_edges(torch.zeros(0), torch.zeros(0), one[:0]).tolist() == []
 
 
 def test_a_saturated_attention_is_scored_by_what_it_prefers() -> None:

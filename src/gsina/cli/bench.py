@@ -195,7 +195,7 @@ def _without_data(jobs: list[Job]) -> set[str]:
             continue
         try:
             load_with_bar(data.name, data.options)
-        except FileNotFoundError as problem:
+        except (FileNotFoundError, ImportError) as problem:
             missing.add(data.name)
             show.say(f"left out, no data of {data.name}: {problem}", "yellow")
         except ValueError:
@@ -209,14 +209,15 @@ def _measure(table: Table, store: Results) -> None:
 
     kinds = {kind_name(job.recipe): job for cell in table.cells for job in cell.jobs[:1]}
     missing = _without_data(list(kinds.values()))
-    found = {}
+    kept = None
     for kind, job in kinds.items():
         if job.recipe.data.name not in missing:
             data = load_with_bar(job.recipe.data.name, job.recipe.data.options)
-            found[kind] = measure_epoch(job.recipe, data)
-            show.say(f"{kind}: about {about(found[kind]['seconds'])} s an epoch")
-    if found:
-        show.say(f"kept in {save_epochs(store, found)}")
+            found = measure_epoch(job.recipe, data)
+            show.say(f"{kind}: about {about(found['seconds'])} s an epoch")
+            kept = save_epochs(store, {kind: found})
+    if kept is not None:
+        show.say(f"kept in {kept}")
 
 
 def _announce(
@@ -245,7 +246,7 @@ def _announce(
     diverged = sum(store.diverged(job) is not None for job in jobs)
     but = f", {diverged} diverged" if diverged else ""
     show.say(f"{table.title}: {done} of {len(jobs)} runs are done{but}.")
-    here = [job for job in waiting if DATASETS[job.recipe.data.name].at_hand()]
+    here = [job for job in waiting if not dry_run or DATASETS[job.recipe.data.name].at_hand()]
     if here:
         seconds, unknown = estimate(here, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
@@ -298,14 +299,14 @@ class _Grid:
         self._show(f"{self.labels[job.name]}: epoch {record['epoch'] + 1}")
 
     def on_finished(self, finished: Finished) -> None:
-        from gsina.experiments.results import ood_score
+        from gsina.experiments.results import metric_of, ood_score
 
         self.done, self.part = self.done + 1, 0.0
         label = self.labels[finished.job.name]
         if finished.result is None:
             show.say(f"{label}: not finished, {finished.error}", "yellow")
         else:
-            metric = finished.result["metric"]
+            metric = metric_of(finished.result)
             if finished.job.name in self.trials:  # what decides, and nothing else
                 split, value = "validation", finished.result["metrics"]["val"][metric]
             else:

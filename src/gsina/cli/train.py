@@ -167,6 +167,7 @@ def train(
         _alone("--resume without a dataset", given.keys() - {"epochs"})
     plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out)
     if show_recipe:
+        _check_shown(given_only(seed=seed, out=out if dataset else None, force=force or None))
         _show(plan.recipe)
     else:
         _run(plan, resume, force, threads)
@@ -184,6 +185,11 @@ def _ratio(text: str | None) -> float | str | None:
 def _only_named(show_recipe: bool) -> None:
     if show_recipe:
         raise ValueError("--show-recipe is for named datasets; see gsina datasets.")
+
+
+def _check_shown(given: dict[str, Any]) -> None:
+    for name in given:
+        raise ValueError(f"--{name} is not part of a recipe; leave it out beside --show-recipe.")
 
 
 def _alone(what: str, others: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from gsina.experiments.recipe import Recipe
 from gsina.experiments.results import Job, Results
+from gsina.experiments.run import provenance
 from gsina.experiments.runner import Finished, compute, forget, give_up
 from gsina.training import Diverged
 
@@ -98,9 +99,9 @@ def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[
 def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
     """Store the result of a job that has ended."""
     try:
-        result, error, diverged = ray.get(reference)
-        if diverged:
-            return give_up(job, results, error)
+        result, error, made_with = ray.get(reference)
+        if made_with is not None:
+            return give_up(job, results, error, made_with)
         if result is not None:
             results.save(job, result)
             forget(job)
@@ -112,12 +113,12 @@ def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
 
 def _run_remote(
     recipe: dict[str, Any], seed: int, explainer: str | None
-) -> tuple[dict[str, Any] | None, str | None, bool]:
-    """Compute one job in a worker: its result, or why there is none and whether it diverged."""
+) -> tuple[dict[str, Any] | None, str | None, dict[str, Any] | None]:
+    """Compute one job in a worker: its result, or why not and, if it diverged, on what machine."""
     import torch
 
     torch.set_num_threads(1)
     try:
-        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, False
+        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, None
     except (ValueError, RuntimeError, OSError) as error:
-        return None, str(error), isinstance(error, Diverged)
+        return None, str(error), provenance() if isinstance(error, Diverged) else None

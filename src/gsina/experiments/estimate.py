@@ -53,7 +53,7 @@ def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
     total, unknown = 0.0, []
     for job in jobs:
         kind = kind_name(job.recipe)
-        explained = f"{kind} {job.explainer}"
+        explained = f"{kind} {(job.explainer or '').partition(',')[0]}"
         if explained in known:  # the model is trained once for all explainers
             total += known[explained]
         elif kind in known:

@@ -15,7 +15,6 @@ from gsina.explain.molecule_pictures import draw_molecules
 from gsina.explain.pictures import draw_subgraphs
 from gsina.explain.sentence_pictures import draw_sentences
 from gsina.methods import METHODS
-from gsina.methods.splitting import ABOUT
 from gsina.names import SPLITS, check_name
 from gsina.ops.groups import Groups
 from gsina.ops.hard_top_r import hard_top_r
@@ -90,13 +89,11 @@ def draw_gallery(
 
 
 def _cut(run: Run, graphs: PackedGraphs, found: Predictions) -> Predictions | None:
-    """Without the weights of edges that a method with a hard cut leaves out; ``None`` for others.
+    """Without the weights of edges that a method's hard top share leaves out; ``None`` for others.
 
     Such a method weighs all edges, so that its explanations are ranked, but predicts from a part.
     """
-    if ABOUT not in METHODS[run.result["recipe"]["method"]["name"]].about:
-        return None
-    if found.edge is None or found.scores is None:
+    if not run.method.keeps_top_share or found.edge is None or found.scores is None:
         return None
     sizes = graphs.edge_ptr.diff()
     groups = Groups(torch.repeat_interleave(sizes), len(graphs), found.scores.numel())

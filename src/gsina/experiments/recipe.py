@@ -234,11 +234,12 @@ def _inside(part: Any, message: str) -> str:
     """What of a part with a name and options a message is about, as the end of a path."""
     if not isinstance(part, dict):
         return ""
-    options = part.get("options", {})
-    found = [name for name in options if re.search(rf"\b{re.escape(name)}\b", message)]
-    if found:
-        return f".options.{found[0]}"
-    return ".name" if re.match(r"unknown (dataset|method|backbone) ", message) else ""
+    if re.match(r"unknown (dataset|method|backbone) ", message):
+        return ".name"
+    about = re.split("; did you mean|; known:", message)[0]  # not the names that there are
+    options = [name for name in part.get("options", {}) if re.search(rf"\b{name}\b", about)]
+    quoted = [name for name in options if f"'{name}'" in about]
+    return f".options.{(quoted or options)[0]}" if options else ""
 
 
 def _suggest(loc: tuple[int | str, ...]) -> str:

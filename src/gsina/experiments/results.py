@@ -44,9 +44,14 @@ def identity(recipe: Recipe) -> str:
     return fingerprint_of(recipe.essential())[:10]
 
 
+def metric_of(result: dict[str, Any]) -> str:
+    """The main metric of a result; the oldest files do not say that it is accuracy."""
+    return str(result.get("metric", "accuracy"))
+
+
 def ood_score(result: dict[str, Any]) -> float | None:
     """The main metric on the test split; the mean over the splits ``test-...`` of several."""
-    metric = result["metric"]
+    metric = metric_of(result)
     values = [
         scores[metric]
         for split, scores in result["metrics"].items()
@@ -67,10 +72,10 @@ def _check(result: Any) -> None:
         AttributeError: The same.
     """
     tests = [name for name in result["metrics"] if name == "test" or name.startswith("test-")]
-    if not tests:
-        raise KeyError("test")
+    if not tests or "val" not in result["metrics"]:
+        raise KeyError("val or test")
     for name, scores in result["metrics"].items():
-        if name in tests and result.get("metric", "accuracy") not in scores:
+        if name in ("val", *tests) and metric_of(result) not in scores:
             raise KeyError(name)
         for score in scores.values():
             if score is not None and math.isnan(score):
@@ -111,7 +116,9 @@ class Results:
         """The result of a job; ``None`` if it is not there, or broken."""
         with contextlib.suppress(FileNotFoundError, *BROKEN):
             result = _read(self.path(job))
-            if result["seed"] == job.seed and _same(result["recipe"], job.recipe):
+            explainer = (job.explainer or "pieces").partition(",")[0]
+            same = result["seed"] == job.seed and _same(result["recipe"], job.recipe)
+            if same and result.get("explainer", "pieces") == explainer:
                 return result
         return None
 
@@ -130,7 +137,7 @@ class Results:
         """What the run of a job said when it diverged; ``None`` if it did not, or has a result."""
         try:
             text = self.diverged_path(job).read_text(encoding="utf-8")
-            return None if self.load(job) else str(json.loads(text)["message"])
+            return None if self.load(job) else str(json.loads(text)["message"]) or "diverged."
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):

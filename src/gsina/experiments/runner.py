@@ -57,10 +57,15 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
         return Finished(job, result)
 
 
-def give_up(job: Job, results: Results, message: str | None = None) -> Finished:
+def give_up(
+    job: Job,
+    results: Results,
+    message: str | None = None,
+    made_with: dict[str, Any] | None = None,
+) -> Finished:
     """The end of a job that diverged: as it would again, that is remembered and its folder gone."""
     if message is not None:
-        results.save_diverged(job, message, provenance())
+        results.save_diverged(job, message, made_with or provenance())
         forget(job)
     said = results.diverged(job)
     path = results.diverged_path(job)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gsina.experiments.estimate import about, kind_name
-from gsina.experiments.results import Results
+from gsina.experiments.results import Results, metric_of
 from gsina.experiments.tables import Also, Cell, Table
 from gsina.experiments.tuning_budget import resolve
 
@@ -74,8 +74,7 @@ def summarise(table: Table, results: Results) -> list[Summary]:
 
 
 def _value(table: Table, cell: Cell, result: dict[str, Any]) -> float:
-    name = table.metric or result.get("metric", "accuracy")
-    value = result["metrics"][cell.split][name]
+    value = result["metrics"][cell.split].get(table.metric or metric_of(result))
     if value is None:  # not defined, such as the area under the curve of one class
         return math.nan
     return float(value) * (100 if table.percent else 1)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from gsina.data.files import save_json
 from gsina.data.task import METRICS
 from gsina.experiments.recipe import Recipe
-from gsina.experiments.results import Job, Results
+from gsina.experiments.results import Job, Results, metric_of
 from gsina.experiments.tables import TRIAL_SEED, Cell, Table
 from gsina.methods import make_config
 
@@ -189,10 +189,11 @@ def trial_scores(cell: Cell, results: Results) -> list[float | None]:
 
 def _validation(result: dict[str, Any]) -> float:
     """Validation metric at the selected epoch; a metric that is not defined is the worst."""
-    value = result["metrics"]["val"][result["metric"]]
+    metric = metric_of(result)
+    value = result["metrics"]["val"][metric]
     if value is None or math.isnan(value):
         return -math.inf
-    return float(value) if METRICS[result["metric"]] else -float(value)
+    return float(value) if METRICS[metric] else -float(value)
 
 
 def describe(recipe: Recipe) -> str:

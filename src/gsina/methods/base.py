@@ -35,6 +35,8 @@ class Method(nn.Module):
     #: Whether the loss of a batch is the mean over its graphs and the steps are the plain ones, so
     #: that several processes can share a batch.
     shareable: bool = False
+    #: Whether it predicts only from the ``ceil(r E)`` edges of a graph with the highest scores.
+    keeps_top_share: bool = False
     #: The settings: a frozen dataclass, or ``None`` for a method without any.
     config: Any = None
 

@@ -133,6 +133,8 @@ class CIGA(Method):
     * the head of the rest is one like the predictor's, without a second linear layer behind it.
     """
 
+    keeps_top_share = True
+
     def __init__(
         self,
         splitter: Splitter,

@@ -101,6 +101,8 @@ class DIR(Method):
       where only causal parts are seen.
     """
 
+    keeps_top_share = True
+
     def __init__(
         self,
         extractor: nn.Module,

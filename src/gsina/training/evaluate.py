@@ -110,23 +110,34 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     edge, truth = predictions.edge, graphs.edge_truth
     if edge is not None and truth is not None:
         graph = torch.repeat_interleave(graphs.edge_ptr.diff())
-        edge = edge if predictions.scores is None else rank_edges(edge, predictions.scores)
+        if predictions.scores is not None:
+            edge = rank_edges(edge, predictions.scores, graph)
         result["explanation_auc"] = metrics.explanation_auc(edge, truth)
         result["explanation_auc_per_graph"] = metrics.explanation_auc_per_graph(edge, truth, graph)
         result["precision_at_5"] = metrics.precision_at_k(edge, truth, graph, 5)
     return result
 
 
-def rank_edges(edge: Tensor, scores: Tensor) -> Tensor:
+def rank_edges(edge: Tensor, scores: Tensor, graph: Tensor) -> Tensor:
     """Rank of every edge ``[E]`` by its weight and, of equal weights, by its score; 0 is the least.
 
-    A weight that is the sigmoid of a large score is exactly 1, while the score still says which of
-    several such edges the method prefers. Other weights (GSINA's, all 1 at ``r = 1``) do not follow
-    from their score alone: where they are equal, so are the ranks. NaN stays as it is.
+    A weight may round to 1 where the score still says which of several such edges the method
+    prefers. Not so where all weights of a graph are equal and are no sigmoids of their scores
+    (GSINA's at ``r = 1``): such edges have equal ranks. NaN stays as it is.
+
+    Args:
+        edge: Weights ``[E]``.
+        scores: Scores ``[E]``.
+        graph: Graph of every edge ``[E]``.
     """
-    if edge.isnan().any():
-        return edge
-    scores = torch.where(torch.sigmoid(scores) == edge, scores, 0.0)
+    if edge.numel() == 0 or edge.isnan().any():
+        return edge.double()
+    least, most = (
+        edge.new_zeros(int(graph.max()) + 1).scatter_reduce(0, graph, edge, how, include_self=False)
+        for how in ("amin", "amax")
+    )
+    silent = (least == most)[graph] & (torch.sigmoid(scores) != edge)
+    scores = scores.masked_fill(silent, 0.0)
     order = scores.argsort(stable=True)
     order = order[edge[order].argsort(stable=True)]
     higher = torch.zeros_like(order)
