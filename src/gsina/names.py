@@ -38,7 +38,8 @@ def check_name(name: str, known: Iterable[str], what: str) -> str:
     names = sorted(known)
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f" did you mean {near[0]!r}?" if near else ""
+    spelt = {one.lower(): one for one in names}
+    near = difflib.get_close_matches(name.lower(), spelt, n=1, cutoff=0.5)
+    hint = f" did you mean {spelt[near[0]]!r}?" if near else ""
     known_names = f"known: {', '.join(names)}" if names else "there are none"
     raise ValueError(f"unknown {what} {name!r};{hint} {known_names}.")

@@ -53,9 +53,11 @@ def test_methods(gsina):
     one = gsina("methods", "cigav2").output
     assert "spurious_network=shared" in one  # in full, however narrow the terminal is
     assert "gsat" not in one
-    failed = gsina("methods", "gsna")
-    assert failed.exit_code == 2
-    assert "did you mean 'gsina'?" in failed.stderr
+    for wrong in ("gsna", "GSINA"):
+        failed = gsina("methods", wrong)
+        assert failed.exit_code == 2
+        assert "did you mean 'gsina'?" in failed.stderr
+    assert "there is no folder nowhere" in gsina("report", "gsat", "--results", "nowhere").stderr
 
 
 def test_bench_convergence_writes_where_it_is_told(gsina, monkeypatch, tmp_path):

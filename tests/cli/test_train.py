@@ -51,13 +51,21 @@ def test_a_recipe_is_shown_as_the_file_that_trains_the_same(gsina, tmp_path):
     for option in (["--seed", 3], ["--out", "here"], ["--force"]):
         wrong = gsina("train", "spmotif", "--show-recipe", *option)
         assert f"{option[0]} is not part of a recipe" in wrong.stderr
+    assert (
+        "cannot predict labels of nodes"
+        in gsina("train", "twitch", "--method", "dir", "--show-recipe").stderr
+    )
+    file.write_text("\ufeff" + shown, encoding="utf-8")
+    assert gsina("train", "--recipe", file, "--show-recipe").output == shown
+    file.write_text(shown, encoding="utf-16")
+    assert "save it as UTF-8" in gsina("train", "--recipe", file, "--show-recipe").stderr
     file.write_text('[data]\nkind = "molecules"\n')
     for own in (["--recipe", file], ["molecules.csv"]):
         assert "named datasets" in gsina("train", *own, "--show-recipe").stderr
 
 
 def test_settings_that_were_not_published_are_called_so(gsina):
-    note = "no settings were published for dir with gin on nci1"
+    note = "no published settings here for dir with gin on nci1"
     assert (
         note
         in gsina("train", "nci1", "--backbone", "gin", "--method", "dir", "--show-recipe").output

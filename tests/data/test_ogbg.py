@@ -80,7 +80,7 @@ def test_unreadable_molecules_are_counted_and_named(folder: Path) -> None:
     assert "1 of 6 molecules are left out (1 of train, 0 of val, 0 of test)" in summary
     assert row.startswith("row 2: CN(C)(C)C (")
     assert "valence" in row
-    assert other.startswith("not the version known here")
+    assert other.startswith("Not the version known here")
 
 
 def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:

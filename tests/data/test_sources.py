@@ -299,7 +299,7 @@ def test_other_versions_of_known_files_are_told(
     file.target.write_bytes(CONTENT[:-1])
     (note,) = stranger(file, missing)
     assert f"{file.target} with SHA-256 {sha256(file.target)}, expected {GOOD}." in note
-    told = rf"^too short\. not the version .*expected {GOOD}"
+    told = rf"^too short\. Not the version .*expected {GOOD}"
     with pytest.raises(ValueError, match=told), names_checksum(file):
         raise ValueError("too short.")
 

@@ -154,7 +154,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"recipe\.toml is not valid TOML: "):
         Recipe.read(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match="is not valid TOML"):
+    with pytest.raises(ValueError, match="is not UTF-8 text; save it as UTF-8"):
         Recipe.read(path)
     path.write_text('[data]\nname = "spmotif"\n')
     with pytest.raises(ValueError, match=r"recipe\.toml: recipe field method: is missing"):

@@ -46,6 +46,8 @@ def report(
 
         show.say(runtime_markdown(read_runtime(results)))
         return
+    if not results.is_dir():
+        raise ValueError(f"there is no folder {results} with results; gsina bench makes one.")
     store = open_results(results)
     wanted = [make_table(name) for name in (TABLES if table is None else [table])]
     for path in store.broken([job for one in wanted for job in jobs_of(one, store)]):

@@ -213,9 +213,11 @@ def _plan(
     out: Path | None,
 ) -> Plan:
     """Make the recipe from options, from a file, or from the run to resume."""
+    from gsina.data.catalog import DATASETS
     from gsina.experiments.folder import default_folder, read_run
     from gsina.experiments.published import default_recipe, usual_backbone
     from gsina.experiments.recipe import Recipe
+    from gsina.methods.registry import check_can
 
     if file is not None:
         recipe = Recipe.read(file)
@@ -235,6 +237,7 @@ def _plan(
         values = recipe.model_dump()
         values["optimiser"] |= changes
         recipe = Recipe.parse(values)
+    check_can(recipe.method.name, "levels", DATASETS[recipe.data.name].level)
     seed = 0 if seed is None else seed
     return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
 
@@ -324,8 +327,8 @@ def _unpublished(recipe: Recipe) -> str:
         return ""
     dataset, backbone, method = names
     return (
-        f"no settings were published for {method} with {backbone} on {dataset}, so general ones "
-        f"hold where none were given, such as the selection rule {recipe.selection.rule}."
+        f"there are no published settings here for {method} with {backbone} on {dataset}, so "
+        f"general ones hold, such as the selection rule {recipe.selection.rule}."
     )
 
 

@@ -152,7 +152,7 @@ def stranger(*files: RawFile) -> list[str]:
     ]
     if not others:
         return []
-    return [f"not the version known here, so altered or packed anew: {'; '.join(others)}."]
+    return [f"Not the version known here, so altered or packed anew: {'; '.join(others)}."]
 
 
 @contextlib.contextmanager

@@ -74,7 +74,7 @@ def draw_gallery(
         "max_nodes": max_nodes,
         "title": f"What {_describe(run)} looks at in {name}",
         "caption": f"Random {SPLITS.get(split, split)} graphs, attention as it is"
-        + (", but for edges that the model cuts off." if cut else "."),
+        + ("; edges that the model cuts off have none." if cut else "."),
     }
     found = cut or found
     if name in ogbg.SOURCES:

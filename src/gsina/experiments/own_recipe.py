@@ -99,7 +99,7 @@ class OwnRecipe(Recipe):
 def is_own_recipe(path: Path) -> bool:
     """Whether a TOML file is a recipe for a user's file rather than for a named dataset."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8")).get("data")
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("data")
     except (OSError, ValueError):
         return False  # whoever reads it next says what is wrong
     return isinstance(data, dict) and "kind" in data

@@ -170,10 +170,12 @@ class Recipe(_Part):
     def read(cls, path: Path) -> Self:
         """Read a recipe from a TOML file."""
         try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
+            values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (FileNotFoundError, IsADirectoryError):
             raise FileNotFoundError(f"there is no recipe file {path}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
+        except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path} is not valid TOML: {error}.") from error
         try:
             return cls.parse(values)

@@ -145,8 +145,8 @@ def _gsat() -> Table:
         "Spurious-Motif on its SPMotifNet, at a width of 32, with batches of 128, 100 epochs and "
         "the best of them (published: a predictor of width 64, batches of 32, up to 400 epochs, "
         "the last of them). MNIST-75sp has one split for all seeds.",
-        "What is not run takes too long here (the time of an epoch is given), or, as Graph-SST2, "
-        "has files that are not at hand.",
+        "Cells are not run for want of time (an epoch's is given where it was measured) or, as of "
+        "Graph-SST2, of files.",
     )
     return Table("gsat", title, tuple(cells), notes=notes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gsina.data.task import KINDS, Task
 from gsina.names import check_name
@@ -74,16 +74,18 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
         ValueError: The method cannot do the level or kind of the task; names those that can.
     """
     config = make_config(name, options)
-    chosen = METHODS[name]
-    for wanted, field, what in (
-        (task.level, "levels", f"predict labels of {task.level}s"),
-        (task.kind, "kinds", f"learn a {task.kind} task"),
-    ):
-        if wanted not in getattr(chosen, field):
-            able = sorted(key for key, entry in METHODS.items() if wanted in getattr(entry, field))
-            raise ValueError(
-                f"method {name} {chosen.about} and cannot {what}; methods that can: "
-                f"{', '.join(able)}."
-            )
-    method: Method = chosen.method.build(spec, task, config)
+    check_can(name, "levels", task.level)
+    check_can(name, "kinds", task.kind)
+    method: Method = METHODS[name].method.build(spec, task, config)
     return method
+
+
+def check_can(name: str, field: Literal["levels", "kinds"], wanted: str) -> None:
+    """Refuse a method that cannot do a level or a kind of task; names those that can."""
+    chosen = METHODS[name]
+    if wanted not in getattr(chosen, field):
+        what = f"predict labels of {wanted}s" if field == "levels" else f"learn a {wanted} task"
+        able = sorted(key for key, entry in METHODS.items() if wanted in getattr(entry, field))
+        raise ValueError(
+            f"method {name} {chosen.about} and cannot {what}; methods that can: {', '.join(able)}."
+        )
