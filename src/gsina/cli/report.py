@@ -46,7 +46,7 @@ def report(
 
         show.say(runtime_markdown(read_runtime(results)))
         return
-    if not results.is_dir():
+    if results != RESULTS and not results.is_dir():
         raise ValueError(f"there is no folder {results} with results; gsina bench makes one.")
     store = open_results(results)
     wanted = [make_table(name) for name in (TABLES if table is None else [table])]
