@@ -11,7 +11,7 @@ from typing import Any
 from gsina.data.catalog import load_dataset
 from gsina.data.dataset import Dataset
 from gsina.experiments.recipe import Recipe
-from gsina.experiments.run import commit, hardware
+from gsina.experiments.run import provenance
 from gsina.experiments.trained import trained
 from gsina.explain.frozen import Progress
 from gsina.explain.posthoc import (
@@ -24,7 +24,6 @@ from gsina.explain.posthoc import (
 from gsina.methods import ERM
 from gsina.training import predict, score
 from gsina.training.loop import OnEpoch
-from gsina.training.versions import versions
 
 #: The metrics that an explanation adds to those of the model.
 ADDED = ("explanation_auc", "explanation_auc_per_graph", "precision_at_5")
@@ -96,9 +95,7 @@ def run_posthoc(
         "graphs_in_split": len(dataset.test),
         "seconds_explaining": round(seconds, 3),
         "model": {name: old[name] for name in ("commit", "finished")},
-        "versions": versions(),
-        "hardware": hardware(),
-        "commit": commit(),
+        **provenance(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -49,14 +49,14 @@ def metric_of(result: dict[str, Any]) -> str:
     return str(result.get("metric", "accuracy"))
 
 
+def _test_splits(result: dict[str, Any]) -> list[str]:
+    return [name for name in result["metrics"] if name == "test" or name.startswith("test-")]
+
+
 def ood_score(result: dict[str, Any]) -> float | None:
     """The main metric on the test split; the mean over the splits ``test-...`` of several."""
     metric = metric_of(result)
-    values = [
-        scores[metric]
-        for split, scores in result["metrics"].items()
-        if split == "test" or split.startswith("test-")
-    ]
+    values = [result["metrics"][split][metric] for split in _test_splits(result)]
     if not values or any(value is None for value in values):
         return None
     return float(sum(values) / len(values))
@@ -71,7 +71,7 @@ def _check(result: Any) -> None:
         TypeError: A part has no parts.
         AttributeError: The same.
     """
-    tests = [name for name in result["metrics"] if name == "test" or name.startswith("test-")]
+    tests = _test_splits(result)
     if not tests or "val" not in result["metrics"]:
         raise KeyError("val or test")
     for name, scores in result["metrics"].items():
