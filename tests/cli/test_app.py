@@ -37,7 +37,9 @@ def test_datasets(gsina):
     rows = {row["name"]: row for row in json.loads(gsina("datasets", "--json").output)}
     assert rows["spmotif"]["here"] is True
     assert rows["spmotif"]["options"]["bias"] == 0.5
-    assert "--data-option bias=0.5" in gsina("datasets", "spmotif").output
+    one = gsina("datasets", "spmotif").output
+    assert "--data-option NAME=VALUE" in one
+    assert "bias=0.5" in one
     failed = gsina("datasets", "spmotfi")
     assert failed.exit_code == 2
     assert "did you mean 'spmotif'?" in failed.stderr

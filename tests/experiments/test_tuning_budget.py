@@ -92,6 +92,19 @@ def test_values_stay_in_the_range_of_the_data(
     assert [value_of(one) for one in candidates(made)] == [centre, *tried]
 
 
+@pytest.mark.parametrize(
+    ("dataset", "values"),
+    [
+        ("spmotif-struc", [4.0, 0.5, 32.0]),
+        ("nci1", [1.0, 0.5, 2.0]),
+        ("sst5-text", [4.0, 1.0, 8.0]),
+    ],
+)
+def test_contrast_of_cnc_covers_the_range_of_ciga(dataset: str, values: list[float]) -> None:
+    made = default_recipe(dataset, "ogb-gcn", "cnc")
+    assert [value_of(one) for one in candidates(made)] == values
+
+
 def test_a_choice_is_carried_to_other_data_by_its_steps() -> None:
     at, own = recipe("cigav2", options={"contrast": 0.5}), recipe("cigav2", 0.9)
     own = own.model_copy(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gsina.cli import show
+from gsina.cli.explained import option_lines
 from gsina.cli.options import AsJson
 from gsina.names import METRICS, check_name
 
@@ -52,8 +53,12 @@ def _tell(row: dict[str, Any]) -> None:
     for key in ("name", "task", "size", "metric", "shift"):
         show.say(f"{key:8} {row[key]}")
     show.say(f"{'files':8} {'here' if row['here'] else 'not here'}")
-    for option, value in row["options"].items():
-        show.say(f"{'option':8} --data-option {option}={value}")
+    if row["options"]:
+        from gsina.data.catalog import DATASETS
+
+        show.say("options, as in: --data-option NAME=VALUE")
+        load = DATASETS[row["name"]].load
+        show.console.print(show.entries(option_lines(row["options"], load), gap=False))
 
 
 def _rows() -> list[dict[str, Any]]:

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from gsina.cli import show
+from gsina.cli.explained import option_lines
 from gsina.cli.options import AsJson
 from gsina.names import check_name
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Show this one only.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Tell more about this one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the methods, their papers, what they can predict, and their options.
@@ -32,20 +33,34 @@ def methods(
     if as_json:
         show.console.print_json(json.dumps(rows))
         return
+    if name is not None:
+        _tell(rows[0])
+        return
     show.console.print(show.entries({row["name"]: _lines(row) for row in rows}))
     show.say("an option goes with --set, as in: gsina train spmotif --method gsina --set ratio=0.3")
+
+
+def _tell(row: dict[str, Any]) -> None:
+    """All about one method."""
+    from gsina.methods import METHODS
+
+    show.console.print(show.entries({row["name"]: _about(row)}))
+    if row["options"]:
+        show.say(f"options, as in: gsina train DATASET --method {row['name']} --set NAME=VALUE")
+        lines = option_lines(row["options"], METHODS[row["name"]].config)
+        show.console.print(show.entries(lines, gap=False))
 
 
 def _lines(row: dict[str, Any]) -> list[str]:
     """What the list says of a method."""
     options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
-    lines = [
-        f"{' and '.join(row['levels'])} level: {', '.join(row['kinds'])}",
-        row["paper"],
-        row["note"],
-        f"options: {options}" if options else "",
-    ]
-    return [line for line in lines if line]
+    return [*_about(row), *([f"options: {options}"] if options else [])]
+
+
+def _about(row: dict[str, Any]) -> list[str]:
+    """What a method is, without its options."""
+    can = f"{' and '.join(row['levels'])} level: {', '.join(row['kinds'])}"
+    return [line for line in (can, row["paper"], row["note"]) if line]
 
 
 def _rows() -> list[dict[str, Any]]:

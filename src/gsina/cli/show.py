@@ -99,13 +99,13 @@ def number(value: float | None, name: str) -> str:
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
-def entries(lines: Mapping[str, Sequence[str]]) -> Table:
-    """Names, each with a few lines about it: readable at any width."""
+def entries(lines: Mapping[str, Sequence[str]], *, gap: bool = True) -> Table:
+    """Names, each with a few lines about it: readable at any width; ``gap`` parts them."""
     table = Table.grid(padding=(0, 2), pad_edge=True)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for name, about in lines.items():
-        table.add_row(name, Text("\n".join([*about, ""])))
+        table.add_row(name, Text("\n".join([*about, ""] if gap else about)))
     return table
 
 

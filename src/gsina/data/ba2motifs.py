@@ -42,6 +42,10 @@ def load(*, seed: int = 0, progress: Progress | None = None) -> Dataset:
 
     Features are ten constant numbers. Both directions of every edge are there. True are the nodes
     of the motif and the edges inside it.
+
+    Args:
+        seed: Decides on the split.
+        progress: Called while the file is downloaded.
     """
 
     def make() -> Dataset:

@@ -66,7 +66,7 @@ KNOBS: dict[str, Knob] = {
     "vrex": _PENALTY,
     "eiil": _PENALTY,
     "ib-irm": _PENALTY,
-    "cnc": _CONTRAST,
+    "cnc": replace(_CONTRAST, step=8.0),  # no value is published: both ends of CIGA's range
     "asap": _RATIO,
     "gib": Knob("information", "times", 3.0),
     "dir": Knob("alpha", "times", 10.0),
@@ -86,7 +86,7 @@ CONTRASTS = dict.fromkeys(("nci1", "nci109", "proteins", "dd"), (0.5, 2.0)) | di
 def knob_of(recipe: Recipe) -> Knob:
     """The knob of a recipe's method, in the range for its data."""
     knob = KNOBS[recipe.method.name]
-    if knob is not _CONTRAST:
+    if knob.name != _CONTRAST.name:
         return knob
     least, most = CONTRASTS.get(recipe.data.name, (knob.least, knob.most))
     return replace(knob, least=least, most=most)
