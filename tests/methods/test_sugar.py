@@ -66,6 +66,22 @@ def test_similarity_is_the_mean_cosine_of_the_graphs() -> None:
     assert float(similarity(one, other, torch.zeros_like(edges), batch).detach()) == 0
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e-25, 0.0])
+def test_similarity_of_small_weights(size: float) -> None:
+    """Members that agree on no edge of a graph drive its weights down, far below 1e-20."""
+    torch.manual_seed(0)
+    batch = tiny.whole(tiny.ragged())
+    one, other = torch.rand(2, batch.num_edges)
+    every = torch.ones(batch.num_edges, dtype=torch.bool)
+    small = (size * one).requires_grad_()
+    found = similarity(small, other, every, batch)
+    found.backward()
+    assert small.grad is not None
+    assert small.grad.isfinite().all()
+    expected = similarity(one, other, every, batch) if size else torch.zeros(())
+    torch.testing.assert_close(found.detach(), expected)
+
+
 def test_predicts_from_the_mean_of_the_states() -> None:
     sugar = model().eval()
     batch = tiny.whole(tiny.motifs(2))

@@ -202,8 +202,13 @@ def keep_edges(batch: Batch, edges: Tensor) -> Batch:
 def similarity(one: Tensor, other: Tensor, edges: Tensor, batch: Batch) -> Tensor:
     """Cosine of two weightings of the marked edges ``[E]``, averaged over the graphs with any."""
     graphs: Groups = batch.edge_groups
-    one, other = one * edges, other * edges
-    squares = graphs.sum(one.square()) * graphs.sum(other.square())
-    there = squares > 0
-    cosine = graphs.sum(one * other) / torch.where(there, squares, 1).sqrt()
-    return torch.where(there, cosine, 0).sum() / there.sum().clamp(min=1)
+    one, other = _to_one(one * edges, graphs), _to_one(other * edges, graphs)
+    # The largest is 1, so a smaller sum of squares is that of no weights at all.
+    squares = graphs.sum(one.square()).clamp(min=1) * graphs.sum(other.square()).clamp(min=1)
+    there = graphs.sum(edges.to(one.dtype)) > 0
+    return (graphs.sum(one * other) / squares.sqrt()).sum() / there.sum().clamp(min=1)
+
+
+def _to_one(weights: Tensor, graphs: Groups) -> Tensor:
+    """Weights over the largest of their graph, which no cosine sees: small squares underflow."""
+    return weights / graphs.spread(graphs.max(weights.detach()).clamp(min=1e-30))
