@@ -9,10 +9,13 @@ import pytest
 import torch
 
 import tiny
+import tiny_nodes
 from gsina import metrics
+from gsina.data.batch import Batch
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods import GSINA, GSINAConfig, build_method, label_loss
+from gsina.methods.base import Output
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import evaluate, predict, score
 from gsina.training.evaluate import evaluation_size, rank_edges
@@ -25,9 +28,12 @@ def gsina(**options: object) -> GSINA:
     return GSINA.build(SPEC, tiny.CLASSES, GSINAConfig(**options))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
-def test_everything_is_in_the_order_of_the_split(batch_size: int) -> None:
-    graphs, method = tiny.ragged(), gsina()
+@pytest.mark.parametrize(
+    ("scope", "batch_size"),
+    [("graph", 1), ("graph", 2), ("graph", 3), ("graph", 100), ("batch", 100)],
+)
+def test_everything_is_in_the_order_of_the_split(scope: str, batch_size: int) -> None:
+    graphs, method = tiny.ragged(), gsina(scope=scope)
     found = predict(method, graphs, batch_size)
     whole = method.eval()(tiny.whole(graphs))
     for part, expected in (
@@ -39,6 +45,36 @@ def test_everything_is_in_the_order_of_the_split(batch_size: int) -> None:
         assert part is not None
         assert not part.requires_grad
         torch.testing.assert_close(part, expected.detach(), atol=2e-5, rtol=2e-5)
+
+
+def test_company_does_not_give_labels_away() -> None:
+    """A file that is sorted by class would make batches of one class."""
+    graphs = tiny.ragged()
+    company: list[list[float]] = []
+
+    class Spy(GSINA):
+        def forward(self, batch: Batch) -> Output:
+            company.append(batch.x[:, 0].tolist())
+            return super().forward(batch)
+
+    marked = replace(graphs, x=graphs.x.clone())
+    marked.x[:, 0] = torch.repeat_interleave(graphs.node_ptr.diff()).float()
+    for scope, expected in (("graph", True), ("batch", False)):
+        company.clear()
+        method = Spy.build(SPEC, tiny.CLASSES, GSINAConfig(scope=scope))  # type: ignore[arg-type]
+        first = predict(method, marked, 3)
+        assert (company[0] == sorted(company[0]) and max(company[0]) <= 2) == expected
+        again = predict(method, marked, 3)
+        assert torch.equal(first.logits, again.logits)
+
+
+def test_nodes_of_shuffled_graphs_are_put_back() -> None:
+    graphs = tiny_nodes.graphs(4)
+    spec = NetworkSpec("gcn", graphs.num_features, 0, {"hidden_channels": 8})
+    method = GSINA.build(spec, tiny_nodes.TASK, GSINAConfig(scope="batch"))
+    found = predict(method, graphs, len(graphs))
+    whole = method.eval()(tiny.whole(graphs))
+    torch.testing.assert_close(found.logits, whole.logits.detach(), atol=2e-5, rtol=2e-5)
 
 
 def test_edges_of_equal_weight_are_ranked_by_their_scores() -> None:

@@ -74,7 +74,7 @@ KNOBS: dict[str, Knob] = {
     "cigav2": _CONTRAST,
     "sugar": Knob("diversity", "times", 10.0),
     "igm": Knob("environment_mixup", "times", 5.0, 0.1, 1.0),
-    "gsat": Knob("information", "times", 3.0),
+    "gsat": Knob("information", "times", 10.0, 0.01, 1.0),  # what its authors tried
     "gsina": _RATIO,
 }
 #: Where the contrast was searched in a smaller range than that of Spurious-Motif and DrugOOD.

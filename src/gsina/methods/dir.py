@@ -94,8 +94,9 @@ class DIR(Method):
 
     * ``ceil``, not ``floor``: no graph that has edges is left without a causal part;
     * the two directions of an undirected edge share the mean of their scores, and one fate;
-    * the variance is that of l_k, as in the paper. The release takes it of ``B l_k`` on
-      Spurious-Motif, B the batch size, and of l_k elsewhere; ``variance=B**2`` gives the former;
+    * the variance is that of l_k, as in the paper. The release takes it of ``B l_k``, B the batch
+      size, on Spurious-Motif and molhiv, and of l_k on Graph-SST2; ``variance=B**2`` gives the
+      former;
     * a step per batch, not one per epoch (which the release does on Spurious-Motif and MNIST-75sp);
     * the pass over the rest does not enter the running statistics of batch norms, which are used
       where only causal parts are seen.

@@ -12,6 +12,7 @@ from gsina import metrics
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
 from gsina.methods.base import Method, label_loss
+from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks
 
 
@@ -49,6 +50,9 @@ def predict(
 ) -> Predictions:
     """Predictions and attention of every graph, in order; the model's mode is put back after.
 
+    A method whose answers depend on the batch sees the graphs shuffled, always in the same way.
+    Files are often sorted by label, and then a graph's company would give its label away.
+
     Args:
         method: The model.
         graphs: A split.
@@ -61,18 +65,38 @@ def predict(
     training = method.training
     method.eval()
     device = next(method.parameters()).device
+    order = None if method.batch_invariant else _shuffled(len(graphs))
+    ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []
     try:
-        starts = range(0, len(graphs), batch_size)
-        for start in starts[ranks.rank :: ranks.world]:
-            ids = torch.arange(start, min(start + batch_size, len(graphs)))
-            logits, attention = method(graphs.batch(ids).to(device))
+        for some in ids.split(batch_size)[ranks.rank :: ranks.world]:
+            logits, attention = method(graphs.batch(some).to(device))
             parts = (None, None, None) if attention is None else attention
             found.append(Predictions(logits.cpu(), *map(_to_cpu, parts)))
     finally:
         method.train(training)
-    in_order = chain.from_iterable(zip_longest(*ranks.gather(found)))
-    return _join([part for part in in_order if part is not None])
+    in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))
+    joined = _join([part for part in in_turn if part is not None])
+    return joined if order is None else _put_back(joined, order, graphs)
+
+
+def _shuffled(count: int) -> Tensor:
+    return torch.randperm(count, generator=torch.Generator().manual_seed(0))
+
+
+def _put_back(found: Predictions, order: Tensor, graphs: PackedGraphs) -> Predictions:
+    """Predictions for the graphs ``order``, in the graphs' own order."""
+    places = order.argsort()
+    nodes, edges = (
+        take_groups(ptr.diff().index_select(0, order), places)[0]
+        for ptr in (graphs.node_ptr, graphs.edge_ptr)
+    )
+    return Predictions(
+        found.logits[places if len(found.logits) == len(graphs) else nodes],
+        None if found.edge is None else found.edge[edges],
+        None if found.node is None else found.node[nodes],
+        None if found.scores is None else found.scores[edges],
+    )
 
 
 def _to_cpu(values: Tensor | None) -> Tensor | None:
