@@ -126,6 +126,14 @@ def test_a_whole_number_may_stand_for_a_real_one() -> None:
             "field selection.rule: unknown selection rule 'latest'; did you mean 'latest-best'",
         ),
         (changed(selection=3), r"field selection: .*\(got 3\)"),
+        (
+            changed(backbone={"name": "gin", "options": {"num_layers": 0}}),
+            r"field backbone.options.num_layers: num_layers must be 1 or more, got 0\.$",
+        ),
+        (
+            changed(backbone={"name": "gin", "options": {"dropout": 1.0}}),
+            r"backbone.options.dropout: dropout must lie between 0 and below 1, got 1.0\.$",
+        ),
         ([], r"recipe field recipe: .*\(got \[\]\)"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",

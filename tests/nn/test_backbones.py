@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -189,3 +191,19 @@ def test_batch_norm(rows: int) -> None:
         assert bool((mean == 0).all())
     assert torch.equal(ours.eval()(x), plain.eval()(x))
     assert ours.state_dict().keys() == plain.state_dict().keys()
+
+
+@pytest.mark.parametrize("backbone", sorted(BACKBONES))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_layers": 0}, "num_layers must be 1 or more, got 0"),
+        ({"hidden_channels": -8}, "hidden_channels must be 1 or more, got -8"),
+        ({"dropout": math.nan}, "dropout must lie between 0 and below 1, got nan"),
+    ],
+)
+def test_settings_out_of_range_are_refused(
+    backbone: str, options: dict[str, float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        NetworkSpec(backbone, 4, 0, options)

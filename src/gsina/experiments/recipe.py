@@ -25,6 +25,7 @@ from gsina.data.catalog import DATASETS
 from gsina.methods import METHODS, make_config
 from gsina.names import check_name
 from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.ranges import check_ranges
 from gsina.training.selection import SELECTIONS
 
 
@@ -75,6 +76,7 @@ class BackbonePart(_Part):
     def _known(self) -> BackbonePart:
         make = BACKBONES[check_name(self.name, BACKBONES, "backbone")]
         check_options(make, self.options, f"backbone {self.name}", leave_out=NO_OPTIONS)
+        check_ranges(self.options)
         return self
 
 

@@ -13,6 +13,7 @@ from gsina.data.task import Task
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.network import run_network
 from gsina.nn.readout import READOUTS, readout
 from gsina.nn.weighting import weighted_messages
@@ -101,6 +102,9 @@ class NetworkSpec:
     in_channels: int | Sequence[int]
     edge_channels: int | Sequence[int] = 0
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_ranges(self.options)
 
     def network(self, in_channels: int | None = None, out_channels: int | None = None) -> Any:
         """A fresh backbone.
