@@ -69,7 +69,7 @@ def predict(
     ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []
     try:
-        for some in ids.split(batch_size)[ranks.rank :: ranks.world]:
+        for some in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
             logits, attention = method(graphs.batch(some).to(device))
             parts = (None, None, None) if attention is None else attention
             found.append(Predictions(logits.cpu(), *map(_to_cpu, parts)))
