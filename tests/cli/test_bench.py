@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,10 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
     recipe = default_recipe("spmotif-struc", "ogb-gcn", "erm", data=data, epochs=1)
     table = Table("tiny", "A tiny table", (tuned(Cell("ERM", "tiny", recipe, (0, 1))),))
     monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
+    other = tuned(Cell("ERM", "other", recipe, (2,)), recipe)
+    both = replace(table, cells=(*table.cells, other))
+    monkeypatch.setitem(tables.TABLES, "both", lambda: both)
+    assert "the same trials, then 2" in gsina("bench", "both", "--dry-run").output
     planned = gsina("bench", "tiny", "--dry-run").output
     assert "0 of 3 runs are done" in planned
     assert "3 trials, then 0, 1" in planned

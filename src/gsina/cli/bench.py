@@ -230,13 +230,16 @@ def _announce(
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
+        told: set[str] = set()  # trials of an earlier row, which may stand for this one too
         for cell in table.cells:
             seeds = [str(job.seed) for job in pending(cell.jobs, store)]
             seeds += [f"{job.seed} diverged" for job in cell.jobs if store.diverged(job)]
             left = ", ".join(seeds)
             if cell.trials:
                 then = ", ".join(map(str, cell.seeds))
-                left = f"{len(pending(cell.jobs, store))} trials, then {then}"
+                trials = {job.name for job in pending(cell.jobs, store)}
+                left = f"{'the same' if trials & told else len(trials)} trials, then {then}"
+                told |= trials
             there = DATASETS[cell.recipe.data.name].at_hand()
             view.add_row(cell.row, cell.column, left or "done", "yes" if there else "no")
         show.console.print(view)
