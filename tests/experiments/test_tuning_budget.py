@@ -144,7 +144,7 @@ def test_the_best_validation_metric_decides(table: Table, tmp_path: Path) -> Non
     assert [job.seed for job in pending(chosen.jobs, results)] == [1, 2]
     assert summarise(table, results)[0].values == {0: 20.0}
     text = markdown(table, results)
-    assert "Chosen: GSINA on here ratio 0.1." in text
+    assert "Chosen: GSINA ratio 0.1 (here)." in text
     assert resolve(resolve(table, results), results).cells == (chosen,)
 
 

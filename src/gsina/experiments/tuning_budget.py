@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -143,11 +144,11 @@ def resolve(table: Table, results: Results) -> Table:
     cells = tuple(_resolve(cell, results) for cell in table.cells)
     notes = table.notes
     if any(cell.trials for cell in table.cells):
-        chosen = [
-            f"{old.row} on {old.column} {describe(new.recipe)}"
+        chosen = _choices(
+            new
             for old, new in zip(table.cells, cells, strict=True)
             if old.trials and not new.trials
-        ]
+        )
         waiting = sum(bool(cell.trials) for cell in cells)
         notes = (
             *notes,
@@ -157,6 +158,16 @@ def resolve(table: Table, results: Results) -> Table:
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
     return replace(table, cells=cells, notes=notes)
+
+
+def _choices(cells: Iterable[Cell]) -> list[str]:
+    """What was chosen, a method at a time: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``."""
+    places: dict[str, list[str]] = {}
+    for cell in cells:
+        knob = KNOBS[cell.recipe.method.name].name
+        found = places.setdefault(f"{cell.row} {knob}", [])
+        found.append(f"{value_of(cell.recipe):g} ({cell.column})")
+    return [f"{setting} {', '.join(found)}" for setting, found in places.items()]
 
 
 def jobs_of(table: Table, results: Results) -> list[Job]:
