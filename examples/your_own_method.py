@@ -60,7 +60,7 @@ class DropEdge(Method):
 
 
 # %% [markdown]
-# That is all. The name now works wherever a method is named, with its settings checked like those
+# That is all. In this program the name now works wherever a method is named, with its settings checked like those
 # of the others: in recipes,
 
 # %%

@@ -143,3 +143,11 @@ def test_seeds_and_the_papers_numbers() -> None:
 
 def test_the_reconstruction_says_so(table: Table) -> None:
     assert "reconstruction" in " ".join(table.notes)
+
+
+def test_whole_words_select_before_parts_of_words() -> None:
+    """NCI1 is not NCI109, and IRM is not IB-IRM."""
+    (one,) = make_table("ciga-real").select(["nci1", "IRM"], None).cells
+    assert (one.row, one.column) == ("IRM", "NCI1")
+    columns = {cell.column for cell in make_table("ciga-real").select(["nci"], None).cells}
+    assert columns == {"NCI1", "NCI109"}

@@ -101,6 +101,8 @@ def test_every_file_is_found_and_valid():
     ("dataset", "backbone"),
     [
         ("spmotif", "gin"),
+        ("spmotif-struc", "ogb-gcn"),
+        ("spmotif-mixed", "ogb-gcn"),
         ("ogbg-molhiv", "gin"),
         ("cora", "gcn"),
         ("ogbn-arxiv", "sage"),
@@ -111,6 +113,8 @@ def test_every_file_is_found_and_valid():
 )
 def test_the_usual_backbone_is_the_published_one(dataset, backbone):
     assert usual_backbone(dataset) == backbone
+    if dataset in DATASETS:
+        assert default_recipe(dataset).backbone.name == backbone
 
 
 def test_every_dataset_with_labels_on_nodes_has_a_network_for_nodes():

@@ -119,6 +119,16 @@ def test_the_dataset_is_loaded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [("spmotif", {"bias": 0.9})]
 
 
+def test_an_empty_split_is_refused_before_training() -> None:
+    data = tiny.dataset(4)
+    none = data.train[torch.zeros(0, dtype=torch.long)]
+    empty = replace(data, splits=data.splits | {"test": none})
+    epochs: list[Any] = []
+    with pytest.raises(ValueError, match=r"the test split of .* has no graphs; give it some"):
+        run(recipe(), dataset=empty, on_epoch=epochs.append)
+    assert epochs == []
+
+
 def test_categorical_features_are_embedded() -> None:
     graphs = replace(
         tiny.motifs(2),

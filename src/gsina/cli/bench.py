@@ -36,7 +36,8 @@ def bench(
         list[str] | None,
         typer.Option(
             "--only",
-            help="Only cells that have this text in their row, column or method; of several, all.",
+            help="Only cells that have this word, or part of a word, in their row, column or "
+            "method; of several, all.",
         ),
     ] = None,
     seeds: Annotated[

@@ -215,7 +215,7 @@ def _plan(
     """Make the recipe from options, from a file, or from the run to resume."""
     from gsina.data.catalog import DATASETS
     from gsina.experiments.folder import default_folder, read_run
-    from gsina.experiments.published import default_recipe, usual_backbone
+    from gsina.experiments.published import default_recipe
     from gsina.experiments.recipe import Recipe
     from gsina.methods.registry import check_can
 
@@ -224,7 +224,7 @@ def _plan(
     elif dataset is not None:
         recipe = default_recipe(
             dataset,
-            backbone or usual_backbone(dataset),
+            backbone,
             method or "gsina",
             data=data,
             options=options,

@@ -166,13 +166,13 @@ def _named_recipe(
     options: dict[str, Any],
     changes: dict[str, Any],
 ) -> tuple[Recipe, Path]:
-    from gsina.experiments.published import default_recipe, usual_backbone
+    from gsina.experiments.published import default_recipe
 
     if dataset is None:
         raise ValueError("name your file or a dataset; gsina datasets lists them.")
-    net, name = backbone or usual_backbone(dataset), method or "gsina"
-    recipe = default_recipe(dataset, net, name, data=data, options=options, **changes)
-    return recipe, Path("runs") / f"{dataset}-{net}-{name}-tune"
+    name = method or "gsina"
+    recipe = default_recipe(dataset, backbone, name, data=data, options=options, **changes)
+    return recipe, Path("runs") / f"{dataset}-{recipe.backbone.name}-{name}-tune"
 
 
 def _load(recipe: Recipe) -> Dataset:

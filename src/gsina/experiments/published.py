@@ -25,7 +25,7 @@ from gsina.nn.backbones import BACKBONES
 
 def default_recipe(
     dataset: str,
-    backbone: str = "gin",
+    backbone: str | None = None,
     method: str = "gsina",
     *,
     data: dict[str, Any] | None = None,
@@ -36,7 +36,7 @@ def default_recipe(
 
     Args:
         dataset: Name of the dataset.
-        backbone: Name of the backbone.
+        backbone: Name of the backbone; by default :func:`usual_backbone`.
         method: Name of the method.
         data: Options of the dataset, such as ``{"bias": 0.9}``.
         options: Options of the method, such as ``{"ratio": 0.3}``.
@@ -46,7 +46,7 @@ def default_recipe(
         ValueError: One sentence about the first name or value that is wrong.
     """
     check_name(dataset, DATASETS, "dataset")
-    check_name(backbone, BACKBONES, "backbone")
+    backbone = check_name(backbone or usual_backbone(dataset), BACKBONES, "backbone")
     check_name(method, METHODS, "method")
     values = _published(dataset, backbone, method)
     facts = {"dataset": dataset, "method": method} | (data or {})
@@ -71,8 +71,14 @@ def default_recipe(
     return Recipe.parse(values)
 
 
+#: Networks of datasets whose family's is another one.
+OWN_BACKBONES = {"spmotif-struc": "ogb-gcn", "spmotif-mixed": "ogb-gcn"}
+
+
 def usual_backbone(dataset: str) -> str:
     """The network of the published recipes of a dataset: gin if there is a choice, or nothing."""
+    if dataset in OWN_BACKBONES:
+        return OWN_BACKBONES[dataset]
     stems = {dataset, dataset.partition("-")[0]}
     known = {file.name for file in (files("gsina.experiments") / "recipes").iterdir()}
     for backbone in ("gin", *BACKBONES):

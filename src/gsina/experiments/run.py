@@ -58,6 +58,9 @@ def run(
         on_epoch: Called after every epoch.
     """
     dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
+    for name, graphs in dataset.splits.items():
+        if len(graphs) == 0:  # before hours of training
+            raise ValueError(f"the {name} split of {dataset.name} has no graphs; give it some.")
     session = provenance()
     seed_everything(seed)
     method = make_method(recipe, dataset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -85,8 +86,14 @@ class Table:
     sample_std: bool = False
 
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:
-        """The cells whose row, column or method contain every word of ``only``."""
-        cells = [cell for cell in self.cells if all(_matches(cell, word) for word in only)]
+        """The cells whose row, column or method contain every word of ``only``.
+
+        A word that is somewhere a whole word (``NCI1``, ``IRM``) counts only where it is one.
+        """
+        cells = list(self.cells)
+        for word in only:
+            whole = any(_has(cell, word, whole=True) for cell in self.cells)
+            cells = [cell for cell in cells if _has(cell, word, whole=whole)]
         if not cells:
             known = sorted({cell.row for cell in self.cells} | {cell.column for cell in self.cells})
             raise ValueError(
@@ -98,8 +105,11 @@ class Table:
         return replace(self, cells=tuple(cells))
 
 
-def _matches(cell: Cell, word: str) -> bool:
-    return word.lower() in f"{cell.row} {cell.column} {cell.recipe.method.name}".lower()
+def _has(cell: Cell, word: str, *, whole: bool) -> bool:
+    text = f"{cell.row} {cell.column} {cell.recipe.method.name}".lower()
+    if not whole:
+        return word.lower() in text
+    return re.search(rf"(?<![\w-]){re.escape(word.lower())}(?![\w-])", text) is not None
 
 
 BIASES = (0.5, 0.7, 0.9)

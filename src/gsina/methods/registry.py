@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from gsina.data.task import KINDS, Task
+from gsina.data.task import KINDS, LEVELS, Task
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec
 
@@ -49,13 +49,38 @@ METHODS: dict[str, Entry] = {}
 def register(
     *, name: str, config: type, paper: str, levels: tuple[str, ...], label: str = "", **more: Any
 ) -> Callable[[M], M]:
-    """Class decorator that adds a method to the list; the arguments are those of :class:`Entry`."""
+    """Class decorator that adds a method to the list; the arguments are those of :class:`Entry`.
+
+    Raises:
+        ValueError: The name is another method's, or an argument is not what it should be.
+    """
 
     def add(method: M) -> M:
+        _check(name, method, config, levels)
         METHODS[name] = Entry(name, method, config, paper, levels, label or name.upper(), **more)
         return method
 
     return add
+
+
+def _check(name: str, method: Any, config: Any, levels: Any) -> None:
+    """Refuse what would fail only when the method is used."""
+    from gsina.methods.base import Method
+
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise ValueError(f"method {name} must be a class that inherits from gsina.methods.Method.")
+    if not (isinstance(config, type) and is_dataclass(config)):
+        raise ValueError(f"config of method {name} must be a dataclass, got {config!r}.")
+    if not (isinstance(levels, tuple) and levels and {*levels} <= {*LEVELS}):
+        raise ValueError(
+            f"levels of method {name} must be a tuple of {' and '.join(LEVELS)}, got {levels!r}."
+        )
+    old = METHODS.get(name)
+    if old and (old.method.__module__, old.method.__qualname__) != (
+        method.__module__,
+        method.__qualname__,
+    ):  # a class that is defined again, as in a notebook, replaces itself
+        raise ValueError(f"there is a method {name!r} already; choose another name.")
 
 
 def make_config(name: str, options: dict[str, Any]) -> Any:

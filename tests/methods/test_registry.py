@@ -1,0 +1,56 @@
+"""What `register` refuses, so that it does not fail later and elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gsina.methods import METHODS, Method
+from gsina.methods.registry import register
+
+
+@dataclass(frozen=True)
+class Config:
+    """No settings."""
+
+
+class Own(Method):
+    """A method."""
+
+
+def add(method: Any = Own, **changes: Any) -> None:
+    arguments = {"name": "own", "config": Config, "paper": "none", "levels": ("graph",)}
+    register(**(arguments | changes))(method)
+
+
+@pytest.fixture(autouse=True)
+def _restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsina.methods.registry.METHODS", dict(METHODS))
+
+
+def test_a_class_may_be_registered_again() -> None:
+    add()
+    add()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"levels": ("grpah",)}, r"levels of method own must be a tuple of graph and node, got"),
+        ({"levels": "graph"}, "levels of method own must be a tuple"),
+        ({"levels": ()}, "levels of method own must be a tuple"),
+        ({"config": dict}, "config of method own must be a dataclass, got <class 'dict'>"),
+        ({"config": Config()}, "config of method own must be a dataclass"),
+        ({"method": int}, "method own must be a class that inherits from gsina.methods.Method"),
+        ({"name": "gsina"}, "there is a method 'gsina' already; choose another name"),
+    ],
+)
+def test_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        add(**changes)
+
+
+def test_the_battery_of_refusals_starts_from_what_is_accepted() -> None:
+    add(name="another")
