@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -151,3 +152,42 @@ def test_a_batch_without_labels_or_a_model_without_a_task() -> None:
         Constant().loss(bare)
     with pytest.raises(ValueError, match="made without a task"):
         Constant(None).loss(tiny.whole(graphs))
+
+
+class Bare(Method):
+    """The least that a method of one's own may be."""
+
+    def __init__(self) -> None:
+        super().__init__(tiny.CLASSES)
+        self.head = nn.Linear(tiny.FEATURES, tiny.CLASSES.outputs)
+
+    def forward(self, batch: Batch) -> Tensor:  # type: ignore[override]
+        return self.head(batch.node_groups.sum(batch.x))  # type: ignore[no-any-return]
+
+
+def test_logits_alone_are_an_output() -> None:
+    method, batch = Bare(), tiny.whole(tiny.ragged())
+    assert method(batch).attention is None
+    assert list(method.step(batch, torch.optim.SGD(method.parameters(), 0.1))) == ["prediction"]
+
+
+def test_a_loss_may_be_one_number() -> None:
+    class Number(Bare):
+        def loss(self, batch: Batch, epoch: int = 0) -> Tensor:
+            return self.forward(batch).square().mean()
+
+    method, batch = Number(), tiny.whole(tiny.ragged())
+    before = method.head.weight.clone()
+    assert list(method.step(batch, torch.optim.SGD(method.parameters(), 0.1))) == ["loss"]
+    assert not torch.equal(method.head.weight, before)
+
+
+@pytest.mark.parametrize("wrong", [[torch.ones(())], {"loss": 1.0}, torch.ones(2), None])
+def test_another_loss_is_refused(wrong: Any) -> None:
+    class Wrong(Bare):
+        def loss(self, batch: Batch, epoch: int = 0) -> Any:
+            return wrong
+
+    method = Wrong()
+    with pytest.raises(ValueError, match="the loss of Wrong must be a tensor of one number, or"):
+        method.step(tiny.whole(tiny.ragged()), torch.optim.SGD(method.parameters(), 0.1))

@@ -135,7 +135,7 @@ def score_gradients(method: Method, batch: Batch) -> Tensor:
     handle = scorers[0].register_forward_hook(remember)
     try:
         with torch.enable_grad():
-            loss = method.loss(batch)["prediction"]
+            loss = method.terms(batch)["prediction"]
     finally:
         handle.remove()
     (gradient,) = torch.autograd.grad(loss, seen[-1])

@@ -54,8 +54,12 @@ class Method(nn.Module):
         return self._task
 
     def __call__(self, batch: Any) -> Any:
-        """:meth:`forward` of a batch; a PyG ``Data`` or ``Batch`` is converted first."""
-        return super().__call__(_as_batch(batch))
+        """:meth:`forward` of a batch; a PyG ``Data`` or ``Batch`` is converted first.
+
+        A ``forward`` that returns a tensor returns the logits.
+        """
+        output = super().__call__(_as_batch(batch))
+        return Output(output) if isinstance(output, Tensor) else output
 
     def forward(self, batch: Batch) -> Output:
         """Predict; noise and dropout only in training mode."""
@@ -75,21 +79,38 @@ class Method(nn.Module):
         """
         return train
 
-    def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
-        """Named terms whose sum is minimised.
+    def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor] | Tensor:
+        """Named terms whose sum is minimised, or one number.
 
         Args:
             batch: Graphs with labels; ``Batch.from_pyg`` converts PyG's.
             epoch: The current epoch, counted from 0, for schedules.
         """
-        return {"prediction": task_loss(self.forward(batch).logits, batch, self.task)}
+        return {"prediction": task_loss(self(batch).logits, batch, self.task)}
+
+    def terms(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
+        """The loss as named terms.
+
+        Raises:
+            ValueError: :meth:`loss` returns something else than terms or a number.
+        """
+        found: Any = self.loss(batch, epoch)
+        found = {"loss": found} if isinstance(found, Tensor) else found
+        if isinstance(found, dict) and all(
+            isinstance(term, Tensor) and term.dim() == 0 for term in found.values()
+        ):
+            return found
+        raise ValueError(
+            f"the loss of {type(self).__name__} must be a tensor of one number, or a dict of such "
+            f"tensors; got {found!r:.80}."
+        )
 
     def step(
         self, batch: Any, optimiser: torch.optim.Optimizer, epoch: int = 0
     ) -> dict[str, Tensor]:
         """One optimisation step; returns the loss terms, detached."""
         optimiser.zero_grad(set_to_none=True)
-        terms = self.loss(_as_batch(batch), epoch)
+        terms = self.terms(_as_batch(batch), epoch)
         torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         return {name: term.detach() for name, term in terms.items()}

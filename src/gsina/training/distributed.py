@@ -137,7 +137,7 @@ class _Loss(nn.Module):
         self.method = method
 
     def forward(self, batch: Batch, epoch: int) -> dict[str, Tensor]:
-        return self.method.loss(batch, epoch)
+        return self.method.terms(batch, epoch)
 
 
 @contextmanager
