@@ -60,8 +60,8 @@ class DropEdge(Method):
 
 
 # %% [markdown]
-# That is all. In this program the name now works wherever a method is named, with its settings checked like those
-# of the others: in recipes,
+# That is all. In this program the name now works wherever a method is named, with its settings
+# checked like those of the others: in recipes,
 
 # %%
 recipe = default_recipe(

@@ -85,6 +85,9 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
     assert done.output.count("OOD test") == 1  # of the seed, not of the trials
     assert len(list((tmp_path / "results/runs").glob("*.json"))) == 4  # three trials, one seed more
     assert (tmp_path / "results/tuning/tiny.json").exists()
+    assert gsina("bench", "both", "--only", "other").exit_code == 0
+    choices = json.loads((tmp_path / "results/tuning/both.json").read_text())["cells"]
+    assert [one["column"] for one in choices] == ["tiny", "other"]  # not of the chosen cells alone
     assert "2 of 2 runs are done" in gsina("bench", "tiny").output
     assert "learning_rate" in gsina("report", "tiny").output
 

@@ -182,7 +182,7 @@ def test_a_loss_may_be_one_number() -> None:
     assert not torch.equal(method.head.weight, before)
 
 
-@pytest.mark.parametrize("wrong", [[torch.ones(())], {"loss": 1.0}, torch.ones(2), None])
+@pytest.mark.parametrize("wrong", [[torch.ones(())], {"loss": 1.0}, torch.ones(2), {}, None])
 def test_another_loss_is_refused(wrong: Any) -> None:
     class Wrong(Bare):
         def loss(self, batch: Batch, epoch: int = 0) -> Any:

@@ -38,9 +38,10 @@ def test_a_class_may_be_registered_again() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"levels": ("grpah",)}, r"levels of method own must be a tuple of graph and node, got"),
+        ({"levels": ("grpah",)}, r"levels of method own must be a tuple out of graph, node, got"),
         ({"levels": "graph"}, "levels of method own must be a tuple"),
         ({"levels": ()}, "levels of method own must be a tuple"),
+        ({"kinds": ("ranking",)}, "kinds of method own must be a tuple out of multiclass"),
         ({"config": dict}, "config of method own must be a dataclass, got <class 'dict'>"),
         ({"config": Config()}, "config of method own must be a dataclass"),
         ({"method": int}, "method own must be a class that inherits from gsina.methods.Method"),

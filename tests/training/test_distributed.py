@@ -92,6 +92,7 @@ def test_two_processes_train_as_one(tmp_path: Path, options: dict[str, Any]) -> 
             close(torch.from_numpy(theirs[name]), value, name)
         for ours, record in zip(progress.history, history, strict=True):
             assert math.isclose(ours["train"]["prediction"], record["train"]["prediction"])
+            assert math.isclose(ours["val"]["loss"], record["val"]["loss"], rel_tol=1e-3)
 
 
 def close(found: Tensor, expected: Tensor, name: str = "") -> None:

@@ -131,7 +131,7 @@ def bench(
             job for job in _waiting(part, store, failed) if job.recipe.data.name not in missing
         ]:
             failed |= _run(resolve(part, store), waiting, store, jobs, ray)
-    save_choices(chosen, store)
+    save_choices(make_table(table), store)  # of all cells: the file is written anew
     where: list[str | Path] = [] if results == RESULTS else ["--results", results]
     show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")
     if failed:

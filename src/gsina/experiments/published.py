@@ -76,7 +76,10 @@ OWN_BACKBONES = {"spmotif-struc": "ogb-gcn", "spmotif-mixed": "ogb-gcn"}
 
 
 def usual_backbone(dataset: str) -> str:
-    """The network of the published recipes of a dataset: gin if there is a choice, or nothing."""
+    """The network of the published recipes of a dataset; gin if that is one of several, or none.
+
+    SPMotif-Struc and -Mixed have that of their benchmark, not that of Spurious-Motif.
+    """
     if dataset in OWN_BACKBONES:
         return OWN_BACKBONES[dataset]
     stems = {dataset, dataset.partition("-")[0]}

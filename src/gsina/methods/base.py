@@ -49,7 +49,7 @@ class Method(nn.Module):
         """What is predicted."""
         if self._task is None:
             raise ValueError(
-                "this model was made without a task, and a loss needs one; pass task=Task(...)."
+                "this model was made without a task, which is needed here; pass task=Task(...)."
             )
         return self._task
 
@@ -95,11 +95,11 @@ class Method(nn.Module):
             ValueError: :meth:`loss` returns something else than terms or a number.
         """
         found: Any = self.loss(batch, epoch)
-        found = {"loss": found} if isinstance(found, Tensor) else found
-        if isinstance(found, dict) and all(
-            isinstance(term, Tensor) and term.dim() == 0 for term in found.values()
-        ):
-            return found
+        terms = {"loss": found} if isinstance(found, Tensor) else found
+        if terms and isinstance(terms, dict):
+            every = terms.values()
+            if all(isinstance(term, Tensor) and term.numel() == 1 for term in every):
+                return {name: term.reshape(()) for name, term in terms.items()}
         raise ValueError(
             f"the loss of {type(self).__name__} must be a tensor of one number, or a dict of such "
             f"tensors; got {found!r:.80}."

@@ -56,30 +56,31 @@ def register(
     """
 
     def add(method: M) -> M:
-        _check(name, method, config, levels)
-        METHODS[name] = Entry(name, method, config, paper, levels, label or name.upper(), **more)
+        entry = Entry(name, method, config, paper, levels, label or name.upper(), **more)
+        _check(entry)
+        METHODS[name] = entry
         return method
 
     return add
 
 
-def _check(name: str, method: Any, config: Any, levels: Any) -> None:
+def _check(entry: Entry) -> None:
     """Refuse what would fail only when the method is used."""
     from gsina.methods.base import Method
 
+    name, method, config = entry.name, entry.method, entry.config
     if not (isinstance(method, type) and issubclass(method, Method)):
         raise ValueError(f"method {name} must be a class that inherits from gsina.methods.Method.")
     if not (isinstance(config, type) and is_dataclass(config)):
         raise ValueError(f"config of method {name} must be a dataclass, got {config!r}.")
-    if not (isinstance(levels, tuple) and levels and {*levels} <= {*LEVELS}):
-        raise ValueError(
-            f"levels of method {name} must be a tuple of {' and '.join(LEVELS)}, got {levels!r}."
-        )
+    for what, found, known in (("levels", entry.levels, LEVELS), ("kinds", entry.kinds, KINDS)):
+        if not (isinstance(found, tuple) and found and {*found} <= {*known}):
+            raise ValueError(
+                f"{what} of method {name} must be a tuple out of {', '.join(known)}, got {found!r}."
+            )
     old = METHODS.get(name)
-    if old and (old.method.__module__, old.method.__qualname__) != (
-        method.__module__,
-        method.__qualname__,
-    ):  # a class that is defined again, as in a notebook, replaces itself
+    if old and old.method.__qualname__ != method.__qualname__:
+        # A class that is defined again, as in a notebook, replaces itself.
         raise ValueError(f"there is a method {name!r} already; choose another name.")
 
 

@@ -86,7 +86,7 @@ class Member(nn.Module):
     "AAAI 2025",
     levels=("graph",),
     label="SuGAr (reconstruction)",
-    note="a reconstruction: the paper's public description is incomplete",
+    note="a reconstruction from an incomplete public description",
     kinds=contrast.KINDS,
     about=f"{ABOUT}, {contrast.ABOUT}",
 )
@@ -203,7 +203,7 @@ def similarity(one: Tensor, other: Tensor, edges: Tensor, batch: Batch) -> Tenso
     """Cosine of two weightings of the marked edges ``[E]``, averaged over the graphs with any."""
     graphs: Groups = batch.edge_groups
     one, other = _to_one(one * edges, graphs), _to_one(other * edges, graphs)
-    # The largest is 1, so a smaller sum of squares is that of no weights at all.
+    # The largest is 1, so a smaller sum of squares is that of no weights, or of nearly none.
     squares = graphs.sum(one.square()).clamp(min=1) * graphs.sum(other.square()).clamp(min=1)
     there = graphs.sum(edges.to(one.dtype)) > 0
     return (graphs.sum(one * other) / squares.sqrt()).sum() / there.sum().clamp(min=1)

@@ -77,14 +77,14 @@ def predict(
         method.train(training)
     in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))
     joined = _join([part for part in in_turn if part is not None])
-    return joined if order is None else _put_back(joined, order, graphs)
+    return joined if order is None else _put_back(joined, order, graphs, method.task.level)
 
 
 def _shuffled(count: int) -> Tensor:
     return torch.randperm(count, generator=torch.Generator().manual_seed(0))
 
 
-def _put_back(found: Predictions, order: Tensor, graphs: PackedGraphs) -> Predictions:
+def _put_back(found: Predictions, order: Tensor, graphs: PackedGraphs, level: str) -> Predictions:
     """Predictions for the graphs ``order``, in the graphs' own order."""
     places = order.argsort()
     nodes, edges = (
@@ -92,7 +92,7 @@ def _put_back(found: Predictions, order: Tensor, graphs: PackedGraphs) -> Predic
         for ptr in (graphs.node_ptr, graphs.edge_ptr)
     )
     return Predictions(
-        found.logits[places if len(found.logits) == len(graphs) else nodes],
+        found.logits[places if level == "graph" else nodes],
         None if found.edge is None else found.edge[edges],
         None if found.node is None else found.node[nodes],
         None if found.scores is None else found.scores[edges],
