@@ -72,7 +72,7 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
     table = Table("tiny", "A tiny table", (tuned(Cell("ERM", "tiny", recipe, (0, 1))),))
     monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
     other = tuned(Cell("ERM", "other", recipe, (2,)), recipe)
-    both = replace(table, cells=(*table.cells, other))
+    both = replace(table, name="both", cells=(*table.cells, other))
     monkeypatch.setitem(tables.TABLES, "both", lambda: both)
     assert "the same trials, then 2" in gsina("bench", "both", "--dry-run").output
     planned = gsina("bench", "tiny", "--dry-run").output
