@@ -13,6 +13,7 @@ from gsina.data import spmotif_ciga
 from gsina.data.dataset import Dataset
 from gsina.experiments import runtime
 from gsina.experiments.padded import PaddedLoopAttention, padded_loop, use_padded_loop
+from gsina.experiments.runtime_report import paper_ratio, runtime_markdown, write_runtime
 from gsina.methods import GSINA, build_method
 from gsina.nn.predictor import NetworkSpec
 
@@ -72,18 +73,65 @@ def test_every_row_is_measured(content: dict[str, object]) -> None:
 def test_report(content: dict[str, object], tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="measure with: gsina bench runtime"):
         runtime.read_runtime(tmp_path)
+    assert runtime.begun_runtime(tmp_path) is None
     path = runtime.save_runtime(tmp_path, content)
     assert path == tmp_path / "bench/runtime.json"
-    text = runtime.runtime_markdown(runtime.read_runtime(tmp_path))
+    text = runtime_markdown(runtime.read_runtime(tmp_path))
     (row,) = [line for line in text.splitlines() if line.startswith("| GSINA, scope graph |")]
-    assert row.endswith("| 5.96 |")  # 34.58 / 5.80
+    assert row.endswith("; paper 5.96 |")  # 34.58 / 5.80
     assert "A quick run" in text
+    assert "Not all datasets" not in text
+    page, picture = write_runtime(content, tmp_path / "tables")
+    assert "![Runtime" in page.read_text(encoding="utf-8")
+    assert picture.read_bytes().startswith(b"\x89PNG")
     path.write_text("{")
     with pytest.raises(ValueError, match=r"runtime\.json is broken"):
         runtime.read_runtime(tmp_path)
+    assert runtime.begun_runtime(tmp_path) is None
+
+
+def test_a_measurement_that_was_cut_off_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "commit", lambda: "a" * 40)
+    both = ["spmotif-struc", "nci1"]
+
+    def breaks(name: str) -> Dataset:
+        if name == "nci1":
+            raise KeyboardInterrupt
+        return small(name)
+
+    def keep(content: dict[str, object]) -> None:
+        runtime.save_runtime(tmp_path, content)
+
+    with pytest.raises(KeyboardInterrupt):
+        runtime.measure(both, quick=True, load=breaks, keep=keep)
+    begun = runtime.begun_runtime(tmp_path)
+    assert begun is not None
+    assert {one["dataset"] for one in begun["rows"]} == {"spmotif-struc"}
+    assert "Not all datasets" in runtime_markdown(begun)
+    loaded = []
+
+    def load(name: str) -> Dataset:
+        loaded.append(name)
+        return small(name)
+
+    whole = runtime.measure(both, quick=True, load=load, begun=begun, keep=keep)
+    assert loaded == ["nci1"]
+    assert whole["rows"][: len(runtime.ROWS)] == begun["rows"]
+    assert runtime.read_runtime(tmp_path) == whole
+    assert runtime.begun_runtime(tmp_path) is None
+    # Other code, or code that may have changed: all anew.
+    for other in ("b" * 40, "a" * 40 + "+"):
+        monkeypatch.setattr(runtime, "commit", lambda other=other: other)
+        loaded.clear()
+        runtime.measure(both[:1], quick=True, load=load, begun=begun)
+        assert loaded == both[:1]
 
 
 def test_all_datasets_have_a_number_in_the_paper() -> None:
     for row in runtime.ROWS:
         for dataset in runtime.DATA:
-            assert float(runtime._paper_ratio(row, dataset)) >= 1
+            ratio = paper_ratio(row, dataset)
+            assert ratio is not None
+            assert ratio >= 1

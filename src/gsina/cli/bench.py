@@ -168,14 +168,20 @@ def _check_options(table: str, given: list[str]) -> None:
 
 def _runtime(results: Path, quick: bool) -> None:
     """Measure the runtime table, show it, and keep it unless it was quick."""
-    from gsina.experiments.runtime import measure, runtime_markdown, save_runtime
+    from gsina.experiments.runtime import begun_runtime, measure, runtime_file, save_runtime
+    from gsina.experiments.runtime_report import runtime_markdown
 
-    content = measure(quick=quick, tell=show.say)
-    show.say(runtime_markdown(content))
     if quick:
+        show.say(runtime_markdown(measure(quick=True, tell=show.say)))
         show.say("a quick run is not kept.")
-    else:
-        show.say(f"kept in {save_runtime(results, content)}")
+        return
+    content = measure(
+        begun=begun_runtime(results),
+        keep=lambda content: save_runtime(results, content),
+        tell=show.say,
+    )
+    show.say(runtime_markdown(content))
+    show.say(f"kept in {runtime_file(results)}")
 
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:

@@ -9,6 +9,7 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.bench import RESULTS, ResultsFolder, open_results
+from gsina.names import check_name
 
 
 def report(
@@ -35,19 +36,22 @@ def report(
     gsina report sensitivity-r --out docs/tables
     gsina report --out docs/results.md
     """
-    from rich.markdown import Markdown
-
     from gsina.experiments import report as pages
     from gsina.experiments.tables import TABLES, make_table
     from gsina.experiments.tuning_budget import jobs_of
 
-    if table == "runtime":
-        from gsina.experiments.runtime import read_runtime, runtime_markdown
-
-        show.say(runtime_markdown(read_runtime(results)))
-        return
+    if table is not None:
+        check_name(table, [*TABLES, "runtime"], "table")
     if results != RESULTS and not results.is_dir():
         raise ValueError(f"there is no folder {results} with results; gsina bench makes one.")
+    if table == "runtime":
+        from gsina.experiments.runtime import read_runtime
+        from gsina.experiments.runtime_report import runtime_markdown, write_runtime
+
+        content = read_runtime(results)
+        _show(runtime_markdown(content))
+        _told(write_runtime(content, _folder(results, out)))
+        return
     store = open_results(results)
     wanted = [make_table(name) for name in (TABLES if table is None else [table])]
     for path in store.broken([job for one in wanted for job in jobs_of(one, store)]):
@@ -58,16 +62,31 @@ def report(
         return
     chosen = None if table is None else make_table(table)
     text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)
+    _show(text)
+    if chosen is not None:
+        _told(pages.write_table(chosen, store, _folder(results, out)))
+
+
+def _show(text: str) -> None:
+    """Print Markdown, rendered if somebody looks at it."""
+    from rich.markdown import Markdown
+
     if show.console.is_terminal:
         show.console.print(Markdown(text))
     else:
         show.say(text)
-    if chosen is not None:
-        folder = results / "tables" if out is None else out
-        if folder.suffix == ".md":
-            raise ValueError(
-                f"--out is a folder for the files of one table, got {folder}; leave the table out "
-                "to write the page of all tables."
-            )
-        written = pages.write_table(chosen, store, folder)
-        show.say(f"written: {', '.join(map(str, written))}")
+
+
+def _folder(results: Path, out: Path | None) -> Path:
+    """Where the files of one table go."""
+    folder = results / "tables" if out is None else out
+    if folder.suffix == ".md":
+        raise ValueError(
+            f"--out is a folder for the files of one table, got {folder}; leave the table out "
+            "to write the page of all tables."
+        )
+    return folder
+
+
+def _told(written: list[Path]) -> None:
+    show.say(f"written: {', '.join(map(str, written))}")

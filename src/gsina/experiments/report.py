@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from gsina.data.files import write_aside
 from gsina.experiments.estimate import epoch_times
 from gsina.experiments.results import Results
 from gsina.experiments.run import short_commit
+from gsina.experiments.runtime import read_runtime
+from gsina.experiments.runtime_report import runtime_markdown
 from gsina.experiments.summaries import Summary, digits_of, not_run, ours, pair, summarise
 from gsina.experiments.tables import TABLES, Table, make_table
 from gsina.experiments.tuning_budget import resolve
@@ -127,6 +130,8 @@ def results_page(results: Results, findings: str = "") -> str:
             parts.append(markdown(table, results, picture))
         else:
             not_run.append(f"`{name}`")
+    with contextlib.suppress(FileNotFoundError):
+        parts.append(runtime_markdown(read_runtime(results.root), "img/runtime.png"))
     if not_run:
         names = ", ".join(not_run)
         parts.append(f"Not run yet, but for runs that they share with other tables: {names}.\n")
@@ -146,6 +151,8 @@ def write_results_page(path: Path, results: Results) -> None:
     for name in DRAWN:
         if f"(img/{name}.png)" in page:
             draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
+    if "(img/runtime.png)" in page:
+        _draw_runtime(results, path.parent / "img" / "runtime.png")
     with write_aside(path) as file:
         file.write(page.encode())
 
@@ -174,3 +181,10 @@ def draw_table(table: Table, results: Results, path: Path) -> None:
         save_figure(draw_node(table, summaries), path)
     else:
         save_figure(draw_cells(table, summaries, epoch_times(results)), path)
+
+
+def _draw_runtime(results: Results, path: Path) -> None:
+    from gsina.experiments.runtime_figure import draw_runtime
+    from gsina.explain.canvas import save_figure
+
+    save_figure(draw_runtime(read_runtime(results.root)), path)

@@ -8,9 +8,9 @@ another machine and in an unknown way, so only its ratios are shown.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,8 @@ from gsina.data.catalog import DATASETS, load_dataset
 from gsina.data.dataset import Dataset
 from gsina.data.files import save_json
 from gsina.experiments.padded import use_padded_loop
-from gsina.experiments.paper import published
 from gsina.experiments.published import default_recipe
-from gsina.experiments.run import commit, hardware, make_method, short_commit
+from gsina.experiments.run import commit, hardware, make_method
 from gsina.methods import GSINA, METHODS, Method
 from gsina.training import seed_everything
 from gsina.training.versions import versions
@@ -70,6 +69,8 @@ def measure(
     quick: bool = False,
     epochs: int = EPOCHS,
     load: Callable[[str], Dataset] = load_dataset,
+    begun: dict[str, Any] | None = None,
+    keep: Callable[[dict[str, Any]], object] = lambda content: None,
     tell: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Measure all rows; the content of the result file.
@@ -79,30 +80,48 @@ def measure(
         quick: A few batches of one epoch only.
         epochs: Epochs to measure.
         load: Loads a dataset by name.
+        begun: What a measurement that was cut off kept. Its datasets are not measured again if the
+            code, the libraries and the machine are the same.
+        keep: Called with all that is known when a dataset is done, and at the end.
         tell: Called with a line when a dataset is done.
     """
     names = [name for name in DATA if DATASETS[name].at_hand()] if datasets is None else datasets
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        machine = hardware()
-        found: list[Measured] = []
+        content: dict[str, Any] = {
+            "benchmark": "runtime",
+            "quick": quick,
+            "rows": [],
+            "versions": versions(),
+            "hardware": hardware(),
+            "commit": commit(),
+            "finished": None,
+        }
+        content["rows"] = _still_good(begun, content)
+        done = {one["dataset"] for one in content["rows"]}
         for name in names:
+            if name in done:
+                continue
             new = _measure_one(name, load(name), 1 if quick else epochs, quick)
-            found += new
+            content["rows"] += [vars(one) for one in new]
+            keep(content)
             if tell is not None:
                 tell(", ".join(f"{one.row} {one.seconds[0]:.2f} s" for one in new) + f" on {name}")
     finally:
         torch.set_num_threads(threads)
-    return {
-        "benchmark": "runtime",
-        "quick": quick,
-        "rows": [vars(one) for one in found],
-        "versions": versions(),
-        "hardware": machine,
-        "commit": commit(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    content["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+    keep(content)
+    return content
+
+
+def _still_good(begun: dict[str, Any] | None, now: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of a measurement that was cut off and may go on."""
+    if begun is None or begun.get("finished") or now["commit"].endswith("+"):
+        return []
+    same = all(begun[key] == now[key] for key in ("quick", "versions", "hardware", "commit"))
+    rows: list[dict[str, Any]] = begun["rows"]
+    return list(rows) if same else []
 
 
 def _measure_one(name: str, dataset: Dataset, epochs: int, quick: bool) -> list[Measured]:
@@ -184,40 +203,9 @@ def read_runtime(results: Path) -> dict[str, Any]:
     return content
 
 
-def runtime_markdown(content: dict[str, Any]) -> str:
-    """The table: ratios to the plain network here and in the paper, with spread."""
-    lines = [
-        "## Runtime: seconds of a training epoch",
-        "",
-        "`gsina bench runtime`",
-        "",
-        f"| | data | seconds | times {PLAIN} | lowest to highest | paper: times {PLAIN} |",
-        "|---|---|---|---|---|---|",
-    ]
-    for one in content["rows"]:
-        low, high = min(one["ratios"]), max(one["ratios"])
-        lines.append(
-            f"| {one['row']} | {DATA[one['dataset']][1]} | {statistics.median(one['seconds']):.2f} "
-            f"| {statistics.median(one['ratios']):.2f} | {low:.2f} to {high:.2f} "
-            f"| {_paper_ratio(one['row'], one['dataset'])} |"
-        )
-    machine = content["hardware"]
-    quick = " A quick run: a few batches only." if content["quick"] else ""
-    lines += [
-        "",
-        "Medians over epochs; all rows take turns batch by batch in one process. The paper's "
-        "seconds are of another machine (a GPU), and its DrugOOD is IC50, here EC50: compare "
-        "ratios. Its GSINA per graph, and its CIGA, loop over graphs in Python, as the padded "
-        f"loop does here.{quick}\n",
-        f"Hardware: {machine['cpu']}, {machine['threads']} thread(s). torch "
-        f"{content['versions']['torch']}. Commit: {short_commit(content['commit'])}.\n",
-    ]
-    return "\n".join(lines)
-
-
-def _paper_ratio(row: str, dataset: str) -> str:
-    name = ROWS[row][2]
-    there = DATA[dataset][2]
-    found = None if name is None else published("runtime", name, "ciga", there)
-    plain = published("runtime", "erm", "ciga", there)
-    return "" if found is None or plain is None else f"{found.mean / plain.mean:.2f}"
+def begun_runtime(results: Path) -> dict[str, Any] | None:
+    """A measurement that was cut off, to go on with; ``None`` if there is none."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        content = read_runtime(results)
+        return None if content.get("finished") else content
+    return None

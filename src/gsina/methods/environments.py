@@ -89,6 +89,11 @@ class AcrossEnvironments(Method):
                 "environments='given' needs training graphs with environments, and these have "
                 "none; use environments='random', or data with domains."
             )
+        if bool((train.environment == train.environment[0]).all()):
+            raise ValueError(
+                "environments='given' needs training graphs of two environments or more, and "
+                "these are all of one; use environments='random', or hold out fewer."
+            )
         return train
 
     def forward(self, batch: Batch) -> Output:

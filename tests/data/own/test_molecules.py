@@ -105,6 +105,12 @@ def test_a_column_of_groups_and_ones_own_split(tmp_path: Path) -> None:
     assert by_lab.rows["test"] == (8, 9)
     assert by_lab.rows["val"] == (10, 11)
     assert len(by_lab.rows["id_test"]) == 2
+    for part, rows in by_lab.rows.items():
+        labs = ["AAAAAABBCC"[row - 2] for row in rows]
+        environment = by_lab.dataset.splits[part].environment
+        assert environment is not None
+        assert environment.tolist() == ["ABC".index(lab) for lab in labs]
+    assert read("own", "fold").dataset.train.environment is None
     with pytest.raises(ValueError, match="column 'one' has one value only, 'x'"):
         read("column", "one")
     with pytest.raises(ValueError, match=r"row 2 of a\.csv: column 'lab' is 'A'; expected train"):

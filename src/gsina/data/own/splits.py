@@ -8,7 +8,7 @@ A split that leaves validation or training without a class is mended, and the re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,14 @@ class Split:
         parts: Indices of rows by split, ascending.
         warnings: What was mended and why.
         source: Rule asked for, rule used, seed and sizes; JSON-able.
+        environment: Group of every row as a number ``[rows]``, in the order of their names; only
+            of the rule ``column``.
     """
 
     parts: Parts
     warnings: tuple[str, ...]
     source: dict[str, Any]
+    environment: Ids | None = None
 
 
 def check_rule(rule: str, column: str | None, rules: Sequence[str] = RULES) -> None:
@@ -89,12 +92,15 @@ def divide(
         seed: Seed of all draws.
         file: Name of the file, for messages.
     """
+    environment = None
     if rule == "scaffold":
         parts = by_groups(groups)
     elif rule == "size":
         parts = by_order(graphs.node_ptr.diff().double().numpy()) if len(rows) > 2 else None
     elif rule == "column":
-        parts = by_groups([cell.strip() for cell in cells])
+        named = [cell.strip() for cell in cells]
+        environment = np.unique(named, return_inverse=True)[1]
+        parts = by_groups(named)
         if parts is None:
             raise ValueError(
                 f"column {column!r} has one value only, {cells[0]!r}; expected at least two "
@@ -107,7 +113,8 @@ def divide(
         parts = by_marks(cells, rows, str(column), file=file)
     else:
         parts = at_random(labels, seed)
-    return finish(parts, labels, rule=rule, column=column, seed=seed)
+    split = finish(parts, labels, rule=rule, column=column, seed=seed)
+    return replace(split, environment=environment)
 
 
 def finish(

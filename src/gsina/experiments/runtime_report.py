@@ -1,0 +1,81 @@
+"""The runtime table as Markdown and its files."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+from gsina.data.files import write_aside
+from gsina.experiments.paper import published
+from gsina.experiments.run import short_commit
+from gsina.experiments.runtime import DATA, PLAIN, ROWS
+
+TITLE = f"Runtime: a training epoch as a multiple of {PLAIN}'s"
+
+
+def runtime_markdown(content: dict[str, Any], picture: str | None = None) -> str:
+    """The table: ratios to the plain network here, with their spread, and in the paper.
+
+    Args:
+        content: What was measured.
+        picture: Link to a picture to show above the rows.
+    """
+    found = {(one["row"], one["dataset"]): one for one in content["rows"]}
+    data = [name for name in DATA if (PLAIN, name) in found]
+    lines = [f"## {TITLE}", "", "`gsina bench runtime`", ""]
+    if picture is not None:
+        lines += [f"![{TITLE}]({picture})", ""]
+    lines += [
+        f"| | {' | '.join(DATA[name][1] for name in data)} |",
+        "|---" * (len(data) + 1) + "|",
+        f"| {PLAIN}, seconds | "
+        + " | ".join(f"{statistics.median(found[PLAIN, name]['seconds']):.2f}" for name in data)
+        + " |",
+    ]
+    lines += [
+        f"| {row} | {' | '.join(_cell(row, name, found[row, name]) for name in data)} |"
+        for row in ROWS
+        if row != PLAIN and all((row, name) in found for name in data)
+    ]
+    machine = content["hardware"]
+    quick = " A quick run: a few batches only." if content["quick"] else ""
+    cut = "" if content["finished"] else " Not all datasets have been measured yet."
+    lines += [
+        "",
+        "Medians over epochs, lowest and highest of them, and the paper's ratio; all rows take "
+        "turns batch by batch in one process. The paper's seconds are of another machine (a GPU), "
+        "and its DrugOOD is IC50, here EC50: compare ratios. Its GSINA per graph, and its CIGA, "
+        f"loop over graphs in Python, as the padded loop does here.{quick}{cut}\n",
+        f"Hardware: {machine['cpu']}, {machine['threads']} thread(s). torch "
+        f"{content['versions']['torch']}. Commit: {short_commit(content['commit'])}.\n",
+    ]
+    return "\n".join(lines)
+
+
+def write_runtime(content: dict[str, Any], folder: Path) -> list[Path]:
+    """Write ``runtime.md`` and ``runtime.png``; returns the two."""
+    # Matplotlib takes a second to import, and only pictures need it.
+    from gsina.experiments.runtime_figure import draw_runtime
+    from gsina.explain.canvas import save_figure
+
+    page, picture = folder / "runtime.md", folder / "runtime.png"
+    save_figure(draw_runtime(content), picture)
+    with write_aside(page) as file:
+        file.write(runtime_markdown(content, picture.name).encode())
+    return [page, picture]
+
+
+def paper_ratio(row: str, dataset: str) -> float | None:
+    """The paper's seconds as a multiple of its plain network's."""
+    name, there = ROWS[row][2], DATA[dataset][2]
+    found = None if name is None else published("runtime", name, "ciga", there)
+    plain = published("runtime", "erm", "ciga", there)
+    return None if found is None or plain is None else found.mean / plain.mean
+
+
+def _cell(row: str, dataset: str, one: dict[str, Any]) -> str:
+    ratios = one["ratios"]
+    paper = paper_ratio(row, dataset)
+    beside = "" if paper is None else f"; paper {paper:.2f}"
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}){beside}"
