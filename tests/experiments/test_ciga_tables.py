@@ -151,3 +151,11 @@ def test_whole_words_select_before_parts_of_words() -> None:
     assert (one.row, one.column) == ("IRM", "NCI1")
     columns = {cell.column for cell in make_table("ciga-real").select(["nci"], None).cells}
     assert columns == {"NCI1", "NCI109"}
+
+
+def test_names_of_rows_select_before_names_of_methods() -> None:
+    """ERM is not the oracle, which is trained by ERM."""
+    (one,) = make_table("ciga-real").select(["dd", "erm"], None).cells
+    assert one.row == "ERM"
+    rows = {cell.row for cell in make_table("ciga-real").select(["oracle"], None).cells}
+    assert rows == {"Oracle (IID)"}

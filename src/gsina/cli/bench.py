@@ -36,8 +36,8 @@ def bench(
         list[str] | None,
         typer.Option(
             "--only",
-            help="Only cells that have this word, or part of a word, in their row, column or "
-            "method; of several, all.",
+            help="Only cells with this word in the name of their row or column; if there are none, "
+            "of this method, or with this part of a word. Of several, all must fit.",
         ),
     ] = None,
     seeds: Annotated[

@@ -88,12 +88,16 @@ class Table:
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:
         """The cells whose row, column or method contain every word of ``only``.
 
-        A word that is somewhere a whole word (``NCI1``, ``IRM``) counts only where it is one.
+        What fits best counts alone: a whole word of names of rows and columns (``NCI1``, ``IRM``),
+        else a whole word of names of methods, else a part of a word.
         """
         cells = list(self.cells)
         for word in only:
-            whole = any(_has(cell, word, whole=True) for cell in self.cells)
-            cells = [cell for cell in cells if _has(cell, word, whole=whole)]
+            fits = next(
+                (one for one in FITS if any(one(cell, word.lower()) for cell in self.cells)),
+                _inside,
+            )
+            cells = [cell for cell in cells if fits(cell, word.lower())]
         if not cells:
             known = sorted({cell.row for cell in self.cells} | {cell.column for cell in self.cells})
             raise ValueError(
@@ -105,11 +109,24 @@ class Table:
         return replace(self, cells=tuple(cells))
 
 
-def _has(cell: Cell, word: str, *, whole: bool) -> bool:
-    text = f"{cell.row} {cell.column} {cell.recipe.method.name}".lower()
-    if not whole:
-        return word.lower() in text
-    return re.search(rf"(?<![\w-]){re.escape(word.lower())}(?![\w-])", text) is not None
+def _in_names(cell: Cell, word: str) -> bool:
+    return _whole_in(f"{cell.row} {cell.column}", word)
+
+
+def _is_method(cell: Cell, word: str) -> bool:
+    return _whole_in(cell.recipe.method.name, word)
+
+
+def _inside(cell: Cell, word: str) -> bool:
+    return word in f"{cell.row} {cell.column} {cell.recipe.method.name}".lower()
+
+
+def _whole_in(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text.lower()) is not None
+
+
+#: How a word may fit a cell, the closest first.
+FITS = (_in_names, _is_method, _inside)
 
 
 BIASES = (0.5, 0.7, 0.9)
