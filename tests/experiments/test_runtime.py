@@ -77,7 +77,11 @@ def test_report(content: dict[str, object], tmp_path: Path) -> None:
     path = runtime.save_runtime(tmp_path, content)
     assert path == tmp_path / "bench/runtime.json"
     text = runtime_markdown(runtime.read_runtime(tmp_path))
-    (row,) = [line for line in text.splitlines() if line.startswith("| GSINA, scope graph |")]
+    lines = text.splitlines()
+    row, _ = [line for line in lines if line.startswith("| GSINA, scope graph |")]
+    seconds = {one["row"]: one["seconds"][0] for one in content["rows"]}  # type: ignore[attr-defined]
+    times = seconds["GSINA, scope graph"] / seconds["GSAT"]
+    assert f"| times GSAT | {times:.2f} | at most 1.10 |" in lines
     assert row.endswith("; paper 5.96 |")  # 34.58 / 5.80
     assert "A quick run" in text
     assert "Not all datasets" not in text

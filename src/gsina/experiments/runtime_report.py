@@ -11,6 +11,13 @@ from gsina.experiments.paper import published
 from gsina.experiments.run import short_commit
 from gsina.experiments.runtime import DATA, PLAIN, ROWS
 
+OURS = "GSINA, scope graph"
+#: What the seconds of our method are compared with, and the aim.
+BARS = {
+    PLAIN: "at most 3 on SPMotif and NCI1",
+    "GSAT": "at most 1.10",
+    "CIGAv2": "below 1",
+}
 TITLE = f"Runtime: a training epoch as a multiple of {PLAIN}'s"
 
 
@@ -38,6 +45,7 @@ def runtime_markdown(content: dict[str, Any], picture: str | None = None) -> str
         for row in ROWS
         if row != PLAIN and all((row, name) in found for name in data)
     ]
+    lines += _against_peers(found, data)
     machine = content["hardware"]
     quick = " A quick run: a few batches only." if content["quick"] else ""
     cut = "" if content["finished"] else " Not all datasets have been measured yet."
@@ -72,6 +80,24 @@ def paper_ratio(row: str, dataset: str) -> float | None:
     found = None if name is None else published("runtime", name, "ciga", there)
     plain = published("runtime", "erm", "ciga", there)
     return None if found is None or plain is None else found.mean / plain.mean
+
+
+def _against_peers(found: dict[tuple[str, str], dict[str, Any]], data: list[str]) -> list[str]:
+    """Our method as multiples of others, and what was aimed at."""
+    if not all((row, name) in found for row in (OURS, *BARS) for name in data):
+        return []
+    lines = [
+        "",
+        f"| {OURS} | {' | '.join(DATA[name][1] for name in data)} | aim |",
+        "|---" * (len(data) + 2) + "|",
+    ]
+    for peer, bar in BARS.items():
+        ratios = []
+        for name in data:
+            pairs = zip(found[OURS, name]["seconds"], found[peer, name]["seconds"], strict=True)
+            ratios.append(f"{statistics.median(ours / theirs for ours, theirs in pairs):.2f}")
+        lines.append(f"| times {peer} | {' | '.join(ratios)} | {bar} |")
+    return lines
 
 
 def _cell(row: str, dataset: str, one: dict[str, Any]) -> str:
