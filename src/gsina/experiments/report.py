@@ -26,11 +26,12 @@ DRAWN = (*SWEPT, "node")
 
 HEADER = """# Results
 
-This page is written by `gsina report`; every number comes from a file in `results/runs/`, which
-holds the recipe, the seed, the versions, the hardware and the commit of its run. Mean ± standard
-deviation (population, as the paper's; of a sample in the CIGA benchmark, as there) over the seeds
-that are there; every seed is shown. The epoch is selected on validation data by the rule of the
-recipe; the test data are evaluated once, with the selected weights.
+This page is written by `gsina report`; every number comes from a file in `results/runs/` (the
+runtime's from `results/bench/`), which holds the recipe, the seed, the versions, the hardware and
+the commit of its run. Mean ± standard deviation (population, as the paper's; of a sample in the
+CIGA benchmark, as there) over the seeds that are there; every seed is shown. The epoch is selected
+on validation data by the rule of the recipe; the test data are evaluated once, with the selected
+weights.
 """
 
 
