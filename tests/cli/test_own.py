@@ -78,26 +78,6 @@ def test_a_run_ends_with_scores_a_model_a_page_and_the_next_command(trained):
     assert str(trained.parent) not in (trained / "model" / "model.json").read_text()
 
 
-def test_groups_held_out_are_environments_for_the_methods_that_want_them(gsina, tmp_path):
-    file = molecules(tmp_path / "molecules.csv")
-    rows = read(file)
-    for number, row in enumerate(rows):
-        row["lab"] = "ABCDD"[number % 5]
-    with file.open("w", newline="") as out:
-        writer = csv.DictWriter(out, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    irm = ("--target", "active", "--method", "irm", "--set", "environments=given", *QUICK)
-    done = gsina("train", file, *irm, "--environment", "lab", "--out", "run")
-    assert done.exit_code == 0, done.output
-    saved = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert saved["recipe"]["method"]["options"]["environments"] == "given"
-    assert_sentence(gsina("train", file, *irm, "--out", "other"), "these have none")
-    # Two groups: one is held out, one is left to train on.
-    halves = (*irm, "--environment", "other", "--out", "halves")
-    assert_sentence(gsina("train", file, *halves), "these are all of one")
-
-
 def test_predict_answers_every_row_in_order(gsina, trained, tmp_path):
     file = molecules(tmp_path / "new.csv", count=10, seed=3)
     done = gsina("predict", trained, file, "-o", "out.csv", "--attention")
