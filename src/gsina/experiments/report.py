@@ -11,7 +11,7 @@ from gsina.experiments.estimate import epoch_times
 from gsina.experiments.results import Results
 from gsina.experiments.run import short_commit
 from gsina.experiments.runtime import read_runtime
-from gsina.experiments.runtime_report import runtime_markdown
+from gsina.experiments.runtime_report import runtime_markdown, save_picture
 from gsina.experiments.summaries import Summary, digits_of, not_run, ours, pair, summarise
 from gsina.experiments.tables import TABLES, Table, make_table
 from gsina.experiments.tuning_budget import resolve
@@ -153,7 +153,7 @@ def write_results_page(path: Path, results: Results) -> None:
         if f"(img/{name}.png)" in page:
             draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
     if "(img/runtime.png)" in page:
-        _draw_runtime(results, path.parent / "img" / "runtime.png")
+        save_picture(read_runtime(results.root), path.parent / "img" / "runtime.png")
     with write_aside(path) as file:
         file.write(page.encode())
 
@@ -182,10 +182,3 @@ def draw_table(table: Table, results: Results, path: Path) -> None:
         save_figure(draw_node(table, summaries), path)
     else:
         save_figure(draw_cells(table, summaries, epoch_times(results)), path)
-
-
-def _draw_runtime(results: Results, path: Path) -> None:
-    from gsina.experiments.runtime_figure import draw_runtime
-    from gsina.explain.canvas import save_figure
-
-    save_figure(draw_runtime(read_runtime(results.root)), path)

@@ -63,15 +63,20 @@ def runtime_markdown(content: dict[str, Any], picture: str | None = None) -> str
 
 def write_runtime(content: dict[str, Any], folder: Path) -> list[Path]:
     """Write ``runtime.md`` and ``runtime.png``; returns the two."""
+    page, picture = folder / "runtime.md", folder / "runtime.png"
+    save_picture(content, picture)
+    with write_aside(page) as file:
+        file.write(runtime_markdown(content, picture.name).encode())
+    return [page, picture]
+
+
+def save_picture(content: dict[str, Any], path: Path) -> None:
+    """Draw what was measured."""
     # Matplotlib takes a second to import, and only pictures need it.
     from gsina.experiments.runtime_figure import draw_runtime
     from gsina.explain.canvas import save_figure
 
-    page, picture = folder / "runtime.md", folder / "runtime.png"
-    save_figure(draw_runtime(content), picture)
-    with write_aside(page) as file:
-        file.write(runtime_markdown(content, picture.name).encode())
-    return [page, picture]
+    save_figure(draw_runtime(content), path)
 
 
 def paper_ratio(row: str, dataset: str) -> float | None:
