@@ -161,12 +161,12 @@ def check_odd_batches(make: Make, name: str) -> None:
     graphs = tiny.ragged()
     for ids in ([5], [1], [2], [3], [1, 3, 3], [0, 6]):
         survives(method, graphs.batch(ids))
-    unprepared = method.train().loss(graphs.batch([0, 2, 6]))  # somebody's own training loop
-    assert all(bool(term.isfinite()) for term in unprepared.values())
+    learns_unprepared(method, graphs.batch([0, 2, 6]))
     graphs = tiny.ragged(undirected=True)
     graphs = replace(graphs, environment=torch.tensor([7, 0, 0, 7, 2, 2, 0]))
     for ids in ([2], [0, 3, 4]):
         survives(method, graphs.batch(ids))
+        learns_unprepared(method, graphs.batch(ids))  # prepared, environments are drawn anew
 
 
 def check_missing_labels(make: Make, name: str) -> None:
@@ -204,6 +204,16 @@ def survives(method: Method, batch: Batch) -> None:
     found = logits(method, batch)
     assert found.shape == (batch.num_graphs, method.task.outputs)
     assert bool(found.isfinite().all())
+
+
+def learns_unprepared(method: Method, batch: Batch) -> None:
+    """A batch of somebody's own training loop has finite loss terms and gradients."""
+    method.zero_grad()
+    terms = method.train().terms(batch)
+    torch.stack(list(terms.values())).sum().backward()
+    assert all(bool(term.isfinite()) for term in terms.values())
+    for key, value in method.named_parameters():
+        assert value.grad is None or bool(value.grad.isfinite().all()), key
 
 
 CHECKS = [value for key, value in list(globals().items()) if key.startswith("check_")]

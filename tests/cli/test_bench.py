@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gsina.experiments import tables
+from gsina.data.registry import Entry
+from gsina.experiments import runtime, tables
 from gsina.experiments.published import default_recipe
 from gsina.experiments.tables import Cell, Table
 from gsina.experiments.tuning_budget import tuned
@@ -120,7 +121,34 @@ def test_the_hint_says_where_the_results_are(gsina, monkeypatch: pytest.MonkeyPa
     assert "report tiny --results mine" in " ".join(output.split())
 
 
-def test_runtime_is_not_there_before_it_is_measured(gsina) -> None:
+def test_runtime_is_measured_kept_and_reported(gsina, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = gsina("report", "runtime")
     assert wrong.exit_code == 2
     assert "gsina bench runtime" in wrong.output
+    stop = ""
+
+    def measured(name: str, *rest: object) -> list[runtime.Measured]:
+        if name == stop:
+            raise KeyboardInterrupt
+        return [runtime.Measured(row, name, [2.0], [2.0]) for row in runtime.ROWS]
+
+    monkeypatch.setattr(runtime, "_measure_one", measured)
+    monkeypatch.setattr(runtime, "DATA", dict(list(runtime.DATA.items())[:2]))
+    monkeypatch.setattr(Entry, "at_hand", lambda self: True)
+    monkeypatch.setitem(runtime.measure.__kwdefaults__, "load", lambda name: None)
+    monkeypatch.setattr(runtime, "commit", lambda: "a" * 40)
+    assert gsina("bench", "runtime").exit_code == 0
+    whole = Path("results/bench/runtime.json").read_text()
+    written = gsina("report", "runtime", "--out", "mine").output
+    assert "mine/runtime.md" in written
+    assert Path("mine/runtime.png").exists()
+    assert gsina("report", "runtime", "--out", "mine.md").exit_code == 2
+    stop = "nci1"
+    cut = gsina("bench", "runtime")
+    assert cut.exit_code == 130
+    assert "the same command goes on" in " ".join(cut.output.split())
+    assert Path("results/bench/runtime.json").read_text() == whole  # until the new one is whole
+    stop = ""
+    again = gsina("bench", "runtime")
+    assert "it has spmotif-struc." in " ".join(again.output.split())
+    assert [path.name for path in Path("results/bench").iterdir()] == ["runtime.json"]

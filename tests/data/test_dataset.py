@@ -72,6 +72,21 @@ def test_save_and_load(tmp_path: Path) -> None:
             "all training labels of d are 0, expected at least two classes",
         ),
         (
+            Task("binary", 2, "roc_auc"),
+            {"train": graphs(2, y=torch.tensor([[0.0, 1.0], [0.0, 1.0]]))},
+            "all training labels of d of a column are the same, expected at least two classes",
+        ),
+        (
+            Task("multiclass", 3),
+            {"test": graphs(2, y=torch.tensor([0, 5]))},
+            "labels of the test split of d must be int64 .* got values from 0 to 5",
+        ),
+        (
+            Task("binary", 1),
+            {"id_test": graphs(2, y=torch.tensor([[1.0], [2.0]]))},
+            r"labels of the id_test split of d must be 0, 1 or NaN \(missing\), got 2",
+        ),
+        (
             Task("multiclass", 3),
             {"train": graphs(2, y=torch.tensor([[0], [1]]))},
             r"labels of the train split of d must be int64 \[G\] .* of shape \[2, 1\]",

@@ -183,6 +183,7 @@ def test_choices_are_kept(table: Table, tmp_path: Path) -> None:
     assert path == tmp_path / "tuning/tiny.json"
     (row,) = json.loads(path.read_text())["cells"]
     assert (row["setting"], row["chosen"]) == ("ratio", 0.1)
+    assert row["candidates"] == [trial["value"] for trial in row["trials"]]
     assert [trial["validation"] for trial in row["trials"]] == [0.6, 0.8, 0.7]
     for trial in row["trials"]:
         assert (results.folder / f"{trial['result']}.json").exists()

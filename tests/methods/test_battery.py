@@ -1,4 +1,4 @@
-"""Every check for every method on every backbone."""
+"""Every check for every method on every backbone, and with the settings of the benchmark."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import tiny
 from check_method import CHECKS, NETWORK_CHECKS, Make
 from gsina.data.task import Task
+from gsina.experiments.published import default_recipe, usual_backbone
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
@@ -23,10 +24,10 @@ QUICK: dict[str, dict[str, Any]] = {
     "ib-irm": {"bottleneck": 0.1},
 }
 
+GRAPH_METHODS = [name for name, entry in METHODS.items() if "graph" in entry.levels]
 CASES = [
     pytest.param(name, backbone, check, id=f"{name}-{backbone}-{check.__name__[len('check_') :]}")
-    for name, entry in METHODS.items()
-    if "graph" in entry.levels
+    for name in GRAPH_METHODS
     for backbone in BACKBONES
     for check in (CHECKS if backbone == "gin" else NETWORK_CHECKS)
 ]
@@ -42,10 +43,27 @@ def test_method(name: str, backbone: str, check: Callable[[Make, str], None]) ->
     check(make, name)
 
 
+#: Data whose settings differ most: what the contrast is of, the scope, the input, the networks.
+BENCHMARK = ("nci1", "proteins", "drugood-ec50-scaffold")
+
+
+@pytest.mark.parametrize("check", NETWORK_CHECKS, ids=lambda check: check.__name__[len("check_") :])
+@pytest.mark.parametrize("dataset", BENCHMARK)
+@pytest.mark.parametrize("name", GRAPH_METHODS)
+def test_method_with_the_settings_of_the_benchmark(
+    name: str, dataset: str, check: Callable[[Make, str], None]
+) -> None:
+    recipe = default_recipe(dataset, usual_backbone(dataset), name)
+    options = recipe.method.options | QUICK.get(name, {})
+    small = recipe.backbone.options | {"hidden_channels": 32, "num_layers": 2}
+    spec = NetworkSpec(recipe.backbone.name, tiny.FEATURES, 1, small)
+    check(lambda task: build_method(name, spec, task, options), name)
+
+
 def test_every_method_says_what_it_is() -> None:
     for name, entry in METHODS.items():
         assert entry.name == name
-        assert entry.paper
+        assert entry.paper in entry.method.__doc__
         assert set(entry.levels) <= {"graph", "node"}
         assert issubclass(entry.method, Method)
         assert hash(entry.config()) == hash(entry.config())  # frozen, with defaults for everything

@@ -30,11 +30,11 @@ def size(module: nn.Module) -> int:
         ("ogb-gcn", {"head": "mlp"}, 160 + 3 * (1056 + 32 + 64) + 2112 + 195),
         # Per layer eps, 32 -> 64, a batch norm, 64 -> 32, and a batch norm.
         ("ogb-gin", {}, 160 + 3 * (1 + 2112 + 128 + 2080 + 64) + 99),
-        # Two updates of the virtual node more.
+        # The first state of the virtual node and two updates of it more.
         (
             "ogb-gcn",
             {"virtual_node": True},
-            160 + 3 * 1152 + 99 + 2 * (2112 + 128 + 2080 + 64),
+            160 + 3 * 1152 + 99 + 32 + 2 * (2112 + 128 + 2080 + 64),
         ),
     ],
 )

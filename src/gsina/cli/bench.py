@@ -73,7 +73,7 @@ def bench(
 
     Tables: gsat, gsat-ogbg, ablation, sensitivity-r, sensitivity-tau, interpret-auc, interpret-p5,
     interpret-long, explainer-trials, connectivity, draws, plain, node, ciga-spm, ciga-real,
-    ciga-more. Not grids of runs, but measured in one go: convergence, runtime.
+    ciga-more. Not grids of runs, but measured: convergence, runtime.
 
     \b
     [bold]Examples[/]
@@ -168,20 +168,26 @@ def _check_options(table: str, given: list[str]) -> None:
 
 def _runtime(results: Path, quick: bool) -> None:
     """Measure the runtime table, show it, and keep it unless it was quick."""
-    from gsina.experiments.runtime import begun_runtime, measure, runtime_file, save_runtime
+    from gsina.data.files import save_json
+    from gsina.experiments.runtime import begun_file, begun_runtime, measure, save_runtime
     from gsina.experiments.runtime_report import runtime_markdown
 
     if quick:
         show.say(runtime_markdown(measure(quick=True, tell=show.say)))
         show.say("a quick run is not kept.")
         return
-    content = measure(
-        begun=begun_runtime(results),
-        keep=lambda content: save_runtime(results, content),
-        tell=show.say,
-    )
+    open_results(results)
+    try:
+        content = measure(
+            begun=begun_runtime(results),
+            keep=lambda content: save_json(begun_file(results), content),
+            tell=show.say,
+        )
+    except KeyboardInterrupt:
+        show.say("interrupted; datasets that are done are kept, and the same command goes on.")
+        raise typer.Exit(show.INTERRUPTED) from None
     show.say(runtime_markdown(content))
-    show.say(f"kept in {runtime_file(results)}")
+    show.say(f"kept in {save_runtime(results, content)}")
 
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:

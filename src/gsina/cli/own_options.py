@@ -39,7 +39,11 @@ OPTIONS: dict[str, Any] = {
     ),
     "split_column": _option(Text, "Column that says train, val or test."),
     "time": _option(Text, "Column of dates or numbers: test on the latest."),
-    "environment": _option(Text, "Column of groups: test on groups held out."),
+    "environment": _option(
+        Text,
+        "Column of groups: test on groups held out. Of graphs they are also the environments that "
+        "methods such as irm compare, with --set environments=given.",
+    ),
     "directed": _option(bool, "Edges go one way only.", "--directed"),
     "nodes": _option(File, "Table of nodes, to predict nodes."),
     "edges": _option(File, "Table of edges between them."),

@@ -37,6 +37,7 @@ def report(
     gsina report --out docs/results.md
     """
     from gsina.experiments import report as pages
+    from gsina.experiments.runtime import read_runtime
     from gsina.experiments.tables import TABLES, make_table
     from gsina.experiments.tuning_budget import jobs_of
 
@@ -44,30 +45,36 @@ def report(
         check_name(table, [*TABLES, "runtime"], "table")
     if results != RESULTS and not results.is_dir():
         raise ValueError(f"there is no folder {results} with results; gsina bench makes one.")
+    store = open_results(results)
     if table == "runtime":
-        from gsina.experiments.runtime import read_runtime
         from gsina.experiments.runtime_report import runtime_markdown, write_runtime
 
         content = read_runtime(results)
-        _show(runtime_markdown(content))
-        _told(write_runtime(content, _folder(results, out)))
+        _print_markdown(runtime_markdown(content))
+        _say_written(write_runtime(content, _folder(results, out)))
         return
-    store = open_results(results)
     wanted = [make_table(name) for name in (TABLES if table is None else [table])]
     for path in store.broken([job for one in wanted for job in jobs_of(one, store)]):
         show.say(f"{path} is not a whole result of its run, and is left out.", "yellow")
+    if table is None:
+        try:
+            read_runtime(results)
+        except FileNotFoundError:
+            pass
+        except ValueError as problem:
+            show.say(f"the runtime is left out: {problem}", "yellow")
     if table is None and out is not None:
         pages.write_results_page(out, store)
         show.say(f"written: {out}")
         return
     chosen = None if table is None else make_table(table)
     text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)
-    _show(text)
+    _print_markdown(text)
     if chosen is not None:
-        _told(pages.write_table(chosen, store, _folder(results, out)))
+        _say_written(pages.write_table(chosen, store, _folder(results, out)))
 
 
-def _show(text: str) -> None:
+def _print_markdown(text: str) -> None:
     """Print Markdown, rendered if somebody looks at it."""
     from rich.markdown import Markdown
 
@@ -88,5 +95,5 @@ def _folder(results: Path, out: Path | None) -> Path:
     return folder
 
 
-def _told(written: list[Path]) -> None:
+def _say_written(written: list[Path]) -> None:
     show.say(f"written: {', '.join(map(str, written))}")

@@ -46,9 +46,10 @@ class Dataset:
                 raise ValueError(
                     f"the {needed} split of {self.name} has no graphs, expected at least one."
                 )
-            labels = self.splits[needed].labels(self.task.level)
+        for split, graphs in self.splits.items():
+            labels = graphs.labels(self.task.level)
             if labels is not None:
-                self.task.check(labels, f"the {needed} split of {self.name}")
+                self.task.check(labels, f"the {split} split of {self.name}")
         self._check_classes()
 
     def _check_classes(self) -> None:
@@ -58,11 +59,15 @@ class Dataset:
             return
         if self.task.level == "node" and self.train.mask is not None:
             labels = labels[self.train.mask]
-        known = labels[labels >= 0]  # neither -1 nor NaN
-        if known.numel() and bool((known == known[0]).all()):
+        columns = labels.unsqueeze(0) if labels.dim() == 1 else labels.T
+        known = [column[column >= 0] for column in columns]  # neither -1 nor NaN
+        known = [values for values in known if values.numel()]
+        if known and all(bool((values == values[0]).all()) for values in known):
+            values = {values[0].item() for values in known}
+            what = f"are {values.pop():g}" if len(values) == 1 else "of a column are the same"
             raise ValueError(
-                f"all training labels of {self.name} are {known[0].item():g}, expected at least "
-                f"two classes; choose other {self.task.level}s or another split."
+                f"all training labels of {self.name} {what}, expected at least two classes; choose "
+                f"other {self.task.level}s or another split."
             )
 
     @property

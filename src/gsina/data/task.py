@@ -72,6 +72,12 @@ class Task:
                 f"labels of {where} must be floating point [{rows}, {self.outputs}] (NaN if "
                 f"missing), got {y.dtype} of shape {list(y.shape)}."
             )
+        elif self.kind == "binary":
+            other = y[(y != 0) & (y != 1) & ~y.isnan()]
+            if other.numel():
+                raise ValueError(
+                    f"labels of {where} must be 0, 1 or NaN (missing), got {other[0].item():g}."
+                )
 
     @property
     def larger_is_better(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from gsina.data.files import write_aside
 from gsina.experiments.estimate import epoch_times
@@ -26,12 +27,12 @@ DRAWN = (*SWEPT, "node")
 
 HEADER = """# Results
 
-This page is written by `gsina report`; every number comes from a file in `results/runs/` (the
-runtime's from `results/bench/`), which holds the recipe, the seed, the versions, the hardware and
-the commit of its run. Mean ± standard deviation (population, as the paper's; of a sample in the
-CIGA benchmark, as there) over the seeds that are there; every seed is shown. The epoch is selected
-on validation data by the rule of the recipe; the test data are evaluated once, with the selected
-weights.
+This page is written by `gsina report`; every number comes from a file in `results/runs/`, which
+holds the recipe, the seed, the versions, the hardware and the commit of its run; the runtime's from
+`results/bench/runtime.json`. Mean ± standard deviation (population, as the paper's; of a sample in
+the CIGA benchmark, as there) over the seeds that are there; every seed is shown. The epoch is
+selected on validation data by the rule of the recipe; the test data are evaluated once, with the
+selected weights.
 """
 
 
@@ -121,6 +122,10 @@ def results_page(results: Results, findings: str = "") -> str:
 
     One cell says nothing by itself; it may be there only because another table shares it.
     """
+    return _page(results, findings, _runtime(results))
+
+
+def _page(results: Results, findings: str, runtime: dict[str, Any] | None) -> str:
     parts = [HEADER]
     not_run = []
     for name in TABLES:
@@ -131,8 +136,8 @@ def results_page(results: Results, findings: str = "") -> str:
             parts.append(markdown(table, results, picture))
         else:
             not_run.append(f"`{name}`")
-    with contextlib.suppress(FileNotFoundError):
-        parts.append(runtime_markdown(read_runtime(results.root), "img/runtime.png"))
+    if runtime is not None:
+        parts.append(runtime_markdown(runtime, "img/runtime.png"))
     if not_run:
         names = ", ".join(not_run)
         parts.append(f"Not run yet, but for runs that they share with other tables: {names}.\n")
@@ -148,14 +153,22 @@ def write_results_page(path: Path, results: Results) -> None:
     """
     findings = path.with_name(f"{path.stem}.findings.md")
     text = findings.read_text(encoding="utf-8") if findings.exists() else ""
-    page = results_page(results, text)
+    runtime = _runtime(results)
+    page = _page(results, text, runtime)
     for name in DRAWN:
         if f"(img/{name}.png)" in page:
             draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
-    if "(img/runtime.png)" in page:
-        save_picture(read_runtime(results.root), path.parent / "img" / "runtime.png")
+    if runtime is not None:
+        save_picture(runtime, path.parent / "img" / "runtime.png")
     with write_aside(path) as file:
         file.write(page.encode())
+
+
+def _runtime(results: Results) -> dict[str, Any] | None:
+    """What was measured of the runtime; ``None`` if there is nothing, or nothing that is whole."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return read_runtime(results.root)
+    return None
 
 
 def write_table(table: Table, results: Results, folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ import contextlib
 import json
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,7 +42,7 @@ DATA = {
 }
 PLAIN = "ERM"
 #: Rows: the method, the options that make it what the row says, and the name in the paper's table.
-ROWS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+ROWS: dict[str, tuple[str, dict[str, Any], str]] = {
     PLAIN: ("erm", {}, "erm"),
     "GSAT": ("gsat", {}, "gsat"),
     "GSINA, scope batch": ("gsina", {"scope": "batch"}, "gsina-macro"),
@@ -71,7 +72,7 @@ def measure(
     load: Callable[[str], Dataset] = load_dataset,
     begun: dict[str, Any] | None = None,
     keep: Callable[[dict[str, Any]], object] = lambda content: None,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[str], object] = lambda line: None,
 ) -> dict[str, Any]:
     """Measure all rows; the content of the result file.
 
@@ -81,47 +82,54 @@ def measure(
         epochs: Epochs to measure.
         load: Loads a dataset by name.
         begun: What a measurement that was cut off kept. Its datasets are not measured again if the
-            code, the libraries and the machine are the same.
-        keep: Called with all that is known when a dataset is done, and at the end.
-        tell: Called with a line when a dataset is done.
+            code, the libraries, the machine and the epochs are the same.
+        keep: Called with all that is known when a dataset is done.
+        tell: Called with a line about what is taken over, and when a dataset is done.
     """
     names = [name for name in DATA if DATASETS[name].at_hand()] if datasets is None else datasets
+    epochs = 1 if quick else epochs
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         content: dict[str, Any] = {
             "benchmark": "runtime",
             "quick": quick,
-            "rows": [],
+            "epochs": epochs,
             "versions": versions(),
             "hardware": hardware(),
             "commit": commit(),
-            "finished": None,
         }
-        content["rows"] = _still_good(begun, content)
-        done = {one["dataset"] for one in content["rows"]}
+        rows = _still_good(begun, content, tell)
+        done = {one["dataset"] for one in rows}
         for name in names:
             if name in done:
                 continue
-            new = _measure_one(name, load(name), 1 if quick else epochs, quick)
-            content["rows"] += [vars(one) for one in new]
-            keep(content)
-            if tell is not None:
-                tell(", ".join(f"{one.row} {one.seconds[0]:.2f} s" for one in new) + f" on {name}")
+            new = _measure_one(name, load(name), epochs, quick)
+            rows += [vars(one) for one in new]
+            keep(content | {"rows": rows})
+            tell(", ".join(f"{one.row} {one.seconds[0]:.2f} s" for one in new) + f" on {name}")
     finally:
         torch.set_num_threads(threads)
-    content["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
-    keep(content)
-    return content
+    return content | {"rows": rows, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-def _still_good(begun: dict[str, Any] | None, now: dict[str, Any]) -> list[dict[str, Any]]:
+def _still_good(
+    begun: dict[str, Any] | None, now: dict[str, Any], tell: Callable[[str], object]
+) -> list[dict[str, Any]]:
     """Rows of a measurement that was cut off and may go on."""
-    if begun is None or begun.get("finished") or now["commit"].endswith("+"):
+    if begun is None:
         return []
-    same = all(begun[key] == now[key] for key in ("quick", "versions", "hardware", "commit"))
-    rows: list[dict[str, Any]] = begun["rows"]
-    return list(rows) if same else []
+    known = bool(now["commit"]) and not now["commit"].endswith("+")
+    if not known or any(begun.get(key) != value for key, value in now.items()):
+        tell(
+            "a measurement was cut off; it was of other code, other libraries or another machine, "
+            "or that cannot be known, so all is measured anew."
+        )
+        return []
+    rows: list[dict[str, Any]] = list(begun["rows"])
+    names = dict.fromkeys(one["dataset"] for one in rows)
+    tell(f"a measurement that was cut off goes on; it has {', '.join(names)}.")
+    return rows
 
 
 def _measure_one(name: str, dataset: Dataset, epochs: int, quick: bool) -> list[Measured]:
@@ -142,8 +150,10 @@ def _measure_one(name: str, dataset: Dataset, epochs: int, quick: bool) -> list[
         order = torch.randperm(len(dataset.train), generator=shuffle)
         batches = torch.split(order, size)[:steps]
         seconds = dict.fromkeys(methods, 0.0)
+        rows = deque(methods.items())
         for ids in batches:
-            for row, method in methods.items():
+            rows.rotate()  # none is always the first, which finds the batch in no cache
+            for row, method in rows:
                 begin = time.perf_counter()
                 method.step(dataset.train.batch(ids), optimisers[row], number)
                 seconds[row] += time.perf_counter() - begin
@@ -180,10 +190,16 @@ def runtime_file(results: Path) -> Path:
     return results / "bench" / "runtime.json"
 
 
+def begun_file(results: Path) -> Path:
+    """Where a measurement is kept until it is whole: it does not replace an older one before."""
+    return runtime_file(results).with_suffix(".begun.json")
+
+
 def save_runtime(results: Path, content: dict[str, Any]) -> Path:
-    """Write a measurement."""
+    """Write a whole measurement, and forget what was kept on the way."""
     path = runtime_file(results)
     save_json(path, content)
+    begun_file(results).unlink(missing_ok=True)
     return path
 
 
@@ -192,20 +208,27 @@ def read_runtime(results: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: Nothing has been measured.
+        ValueError: The file is not one of a measurement.
     """
     path = runtime_file(results)
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return _read(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no {path}; measure with: gsina bench runtime.") from None
-    except ValueError as error:
-        raise ValueError(f"{path} is broken ({error}); measure again.") from error
-    return content
 
 
 def begun_runtime(results: Path) -> dict[str, Any] | None:
     """A measurement that was cut off, to go on with; ``None`` if there is none."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        content = read_runtime(results)
-        return None if content.get("finished") else content
+        return _read(begun_file(results))
     return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is broken ({error}); measure again.") from error
+    if not isinstance(content, dict) or not content.get("rows"):
+        raise ValueError(f"{path} is broken (it has no rows); measure again.")
+    return content

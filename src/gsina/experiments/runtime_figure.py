@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gsina.experiments.runtime import DATA, PLAIN, ROWS
-from gsina.experiments.runtime_report import TITLE, paper_ratio
+from gsina.experiments.runtime_report import TITLE, by_cell, paper_ratio
 
 COLOURS = {
     "GSAT": "#999999",
@@ -23,8 +23,7 @@ INK, GREY = "#222222", "#6b6b6b"
 
 def draw_runtime(content: dict[str, Any]) -> Figure:
     """One panel a dataset: a bar a method, its spread, and the paper's ratio."""
-    found = {(one["row"], one["dataset"]): one for one in content["rows"]}
-    data = [name for name in DATA if (PLAIN, name) in found]
+    found, data = by_cell(content)
     rows = [row for row in ROWS if row != PLAIN]
     across = min(3, len(data))
     down = -(-len(data) // across)
@@ -43,7 +42,6 @@ def draw_runtime(content: dict[str, Any]) -> Figure:
 def _draw_panel(
     axes: Axes, dataset: str, rows: list[str], found: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    first = True
     for place, row in enumerate(rows):
         if (row, dataset) not in found:
             continue
@@ -52,11 +50,9 @@ def _draw_panel(
         spread = [[middle - min(ratios)], [max(ratios) - middle]]
         axes.barh(place, middle, 0.62, xerr=spread, color=COLOURS[row], ecolor=INK)
         axes.text(0.12, place, f"{middle:.2f}", size=8, va="center", color="white", weight="bold")
+        label = "_" if place else "the paper's ratio, on its machine"
         paper = paper_ratio(row, dataset)
-        if paper is not None:
-            label = "the paper's ratio, on its machine" if first else None
-            axes.plot(paper, place, "D", ms=5, mfc="white", mec=INK, label=label)
-            first = False
+        axes.plot(paper, place, "D", ms=5, mfc="white", mec=INK, label=label)
     plain = statistics.median(found[PLAIN, dataset]["seconds"])
     line = axes.axvline(1, color=GREY, lw=1, ls=":")
     line.set_label(PLAIN)

@@ -28,8 +28,7 @@ def runtime_markdown(content: dict[str, Any], picture: str | None = None) -> str
         content: What was measured.
         picture: Link to a picture to show above the rows.
     """
-    found = {(one["row"], one["dataset"]): one for one in content["rows"]}
-    data = [name for name in DATA if (PLAIN, name) in found]
+    found, data = by_cell(content)
     lines = [f"## {TITLE}", "", "`gsina bench runtime`", ""]
     if picture is not None:
         lines += [f"![{TITLE}]({picture})", ""]
@@ -46,19 +45,26 @@ def runtime_markdown(content: dict[str, Any], picture: str | None = None) -> str
         if row != PLAIN and all((row, name) in found for name in data)
     ]
     lines += _against_peers(found, data)
-    machine = content["hardware"]
+    machine, made = content["hardware"], short_commit(content["commit"]) or "unknown"
     quick = " A quick run: a few batches only." if content["quick"] else ""
-    cut = "" if content["finished"] else " Not all datasets have been measured yet."
+    missing = [label for name, (_, label, _) in DATA.items() if name not in data]
+    rest = f" Not measured, as their data were not there: {', '.join(missing)}." if missing else ""
     lines += [
         "",
         "Medians over epochs, lowest and highest of them, and the paper's ratio; all rows take "
         "turns batch by batch in one process. The paper's seconds are of another machine (a GPU), "
         "and its DrugOOD is IC50, here EC50: compare ratios. Its GSINA per graph, and its CIGA, "
-        f"loop over graphs in Python, as the padded loop does here.{quick}{cut}\n",
+        f"loop over graphs in Python, as the padded loop does here.{quick}{rest}\n",
         f"Hardware: {machine['cpu']}, {machine['threads']} thread(s). torch "
-        f"{content['versions']['torch']}. Commit: {short_commit(content['commit'])}.\n",
+        f"{content['versions']['torch']}. Commit: {made}.\n",
     ]
     return "\n".join(lines)
+
+
+def by_cell(content: dict[str, Any]) -> tuple[dict[tuple[str, str], dict[str, Any]], list[str]]:
+    """What was measured by row and dataset, and the datasets in the order of the table."""
+    found = {(one["row"], one["dataset"]): one for one in content["rows"]}
+    return found, [name for name in DATA if (PLAIN, name) in found]
 
 
 def write_runtime(content: dict[str, Any], folder: Path) -> list[Path]:
@@ -79,12 +85,14 @@ def save_picture(content: dict[str, Any], path: Path) -> None:
     save_figure(draw_runtime(content), path)
 
 
-def paper_ratio(row: str, dataset: str) -> float | None:
+def paper_ratio(row: str, dataset: str) -> float:
     """The paper's seconds as a multiple of its plain network's."""
-    name, there = ROWS[row][2], DATA[dataset][2]
-    found = None if name is None else published("runtime", name, "ciga", there)
-    plain = published("runtime", "erm", "ciga", there)
-    return None if found is None or plain is None else found.mean / plain.mean
+    ours, plain = (
+        published("runtime", name, "ciga", DATA[dataset][2]) for name in (ROWS[row][2], "erm")
+    )
+    assert ours is not None  # the paper has every row and column of this table
+    assert plain is not None
+    return ours.mean / plain.mean
 
 
 def _against_peers(found: dict[tuple[str, str], dict[str, Any]], data: list[str]) -> list[str]:
@@ -107,6 +115,6 @@ def _against_peers(found: dict[tuple[str, str], dict[str, Any]], data: list[str]
 
 def _cell(row: str, dataset: str, one: dict[str, Any]) -> str:
     ratios = one["ratios"]
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
     paper = paper_ratio(row, dataset)
-    beside = "" if paper is None else f"; paper {paper:.2f}"
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}){beside}"
+    return f"{statistics.median(ratios):.2f} ({spread}); paper {paper:.2f}"

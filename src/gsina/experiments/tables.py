@@ -125,8 +125,8 @@ def _whole_in(text: str, word: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text.lower()) is not None
 
 
-#: How a word may fit a cell, the closest first.
-FITS = (_in_names, _is_method, _inside)
+#: How a word may fit a cell, the closest first; if none does for any cell, as a part of a word.
+FITS = (_in_names, _is_method)
 
 
 BIASES = (0.5, 0.7, 0.9)

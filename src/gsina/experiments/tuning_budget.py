@@ -231,6 +231,8 @@ def save_choices(table: Table, results: Results) -> Path | None:
                         }
                         for trial, score in zip(cell.trials, scores, strict=True)
                     ],
+                    # Trials may be of other data: then the chosen value is as many steps away.
+                    "candidates": [value_of(choice) for choice in cell.choices],
                     "chosen": value_of(_resolve(cell, results).recipe),
                 }
             )

@@ -33,7 +33,7 @@ class EnvironmentConfig:
         penalty: Coefficient lambda of the penalty.
         environments: ``random``: every training graph gets one of ``count`` environments, which it
             keeps (the CIGA benchmark has no others); ``given``: those of the data, such as the
-            assays of DrugOOD.
+            assays of DrugOOD or the groups of an ``--environment`` column.
         count: Number of random environments.
     """
 
@@ -87,12 +87,13 @@ class AcrossEnvironments(Method):
         if train.environment is None:
             raise ValueError(
                 "environments='given' needs training graphs with environments, and these have "
-                "none; use environments='random', or data with domains."
+                "none; use environments='random', or data with domains (of your own file: name a "
+                "column of groups with --environment)."
             )
         if bool((train.environment == train.environment[0]).all()):
             raise ValueError(
                 "environments='given' needs training graphs of two environments or more, and "
-                "these are all of one; use environments='random', or hold out fewer."
+                "these are all of one; use environments='random', or data with more groups."
             )
         return train
 

@@ -88,6 +88,11 @@ class GSAT(Method):
 
     In node mode a score belongs to a node, the mean above runs over nodes, and the message of an
     edge i -> j is multiplied by ``alpha_i alpha_j``. In both modes the readout is not weighted.
+
+    As in the released code the divergence is of the sampled attention, with 1e-6 inside its
+    logarithms; edges whose attention is exactly 1 are told apart by their scores. The CIGA
+    benchmark's port of GSAT was not released; its recipes here have the plain scorer of that
+    benchmark's other methods.
     """
 
     def __init__(self, predictor: Predictor, channels: int, task: Task, config: GSATConfig) -> None:

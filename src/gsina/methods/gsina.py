@@ -84,7 +84,17 @@ class GSINA(Method):
     The extractor embeds the nodes; the attention turns the embeddings of the two ends of every
     edge into edge weights whose mean is the ratio, and these into node weights; the predictor sees
     the graph with every message multiplied by its edge's weight and every node's final state by
-    the node's.
+    the node's. With s the scores of the edges, standardised in each graph, and g Gumbel noise,
+
+        alpha_e = sigmoid(2 (s_e + sigma g_e) / tau + d),   mean_e alpha_e = r in every graph,
+        alpha_v = max of alpha_e over the edges at v,
+
+    where the second equation fixes d, one number a graph.
+
+    The released code pads graphs to the longest of a batch and makes ten sweeps towards d, so that
+    the mean is not r and a graph's weights hang on its batch; it draws two weights for the two
+    directions of an edge, and gives isolated nodes 0. Here d is exact, both directions have one
+    weight, and isolated nodes have r.
 
     The loss is the prediction's. With ``connectivity`` above 0, the mean over the graphs of
     :func:`~gsina.ops.connectivity.edge_connectivity_loss` is added: the chance that a step from an

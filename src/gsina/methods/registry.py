@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -51,6 +52,8 @@ def register(
 ) -> Callable[[M], M]:
     """Class decorator that adds a method to the list; the arguments are those of :class:`Entry`.
 
+    The paper becomes part of the class's docstring, after its first paragraph.
+
     Raises:
         ValueError: The name is another method's, or an argument is not what it should be.
     """
@@ -59,6 +62,8 @@ def register(
         entry = Entry(name, method, config, paper, levels, label or name.upper(), **more)
         _check(entry)
         METHODS[name] = entry
+        first, _, rest = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
+        method.__doc__ = "\n\n".join(part for part in (first, f"After {paper}.", rest) if part)
         return method
 
     return add

@@ -91,7 +91,7 @@ class Member(nn.Module):
     about=f"{ABOUT}, {contrast.ABOUT}",
 )
 class SuGAr(Method):
-    """A reconstruction of SuGAr: what is public of it is its idea, not its details.
+    """A reconstruction of SuGAr: what is public of it is its idea, not its details nor its code.
 
     Known are several invariant subgraphs in place of one, a sampler that shows each extractor
     another part of the graph, a regulariser that keeps their choices apart, and that their

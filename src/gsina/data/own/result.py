@@ -97,9 +97,9 @@ def assemble(
 
     With ``scale``, the dataset says how to bring its features to one scale.
     """
-    whole = replace(graphs, y=labels.y)
-    if split.environment is not None:
-        whole = replace(whole, environment=torch.from_numpy(split.environment))
+    groups = split.environment
+    environment = graphs.environment if groups is None else torch.from_numpy(groups)
+    whole = replace(graphs, y=labels.y, environment=environment)
     splits = {part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()}
     told = (*unreadable_warning(unreadable), *labels.warnings, *split.warnings, *warnings)
     return OwnData(

@@ -23,6 +23,7 @@ from gsina.data.own.rules import (
     by_marks,
     by_order,
     draw,
+    row_of,
     times,
 )
 from gsina.data.packed import PackedGraphs
@@ -99,6 +100,11 @@ def divide(
         parts = by_order(graphs.node_ptr.diff().double().numpy()) if len(rows) > 2 else None
     elif rule == "column":
         named = [cell.strip() for cell in cells]
+        if "" in named:
+            raise ValueError(
+                f"{row_of(rows[named.index('')], file)}: column {column!r} is empty; expected a "
+                "group for every row: fill it in, or name another column."
+            )
         environment = np.unique(named, return_inverse=True)[1]
         parts = by_groups(named)
         if parts is None:

@@ -135,7 +135,8 @@ class OGBNetwork(nn.Module):
         head: ``linear``, H -> out (the benchmark's ERM and its kin), or ``mlp``, H -> 2H -> out
             with ReLU (its methods that extract a subgraph). The larger head is part of what
             separates the two groups in the published table.
-        virtual_node: Add a state a graph, zero at first, to all nodes before every layer.
+        virtual_node: Add a state a graph to all nodes before every layer; the first is the same for
+            all graphs, and learned from zero on.
     """
 
     layer: ClassVar[type[OGBLayer]]
@@ -163,7 +164,7 @@ class OGBNetwork(nn.Module):
         self.norms = nn.ModuleList(BatchNorm(hidden_channels) for _ in range(num_layers))
         between = num_layers - 1 if virtual_node else 0
         self.virtual = nn.ModuleList(VirtualNode(hidden_channels) for _ in range(between))
-        self.virtual_node = virtual_node
+        self.start = nn.Parameter(torch.zeros(hidden_channels)) if virtual_node else None
 
     def forward(
         self,
@@ -180,8 +181,10 @@ class OGBNetwork(nn.Module):
         h: Tensor = self.encode_nodes(x)
         ones = h.new_ones(()).expand(edge_index.size(1))
         degree = h.new_ones(h.size(0)).index_add(0, edge_index[0], ones).unsqueeze(1)
-        graphs = self._graphs(h, batch, num_graphs) if self.virtual_node else None
-        state = h.new_zeros(1 if graphs is None else graphs.num, h.size(1))
+        graphs, state = None, h  # of the virtual node, if there is one
+        if self.start is not None:
+            graphs = self._graphs(h, batch, num_graphs)
+            state = self.start.expand(graphs.num, -1)
         last = len(self.layers) - 1
         for depth, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             if graphs is not None:
