@@ -149,7 +149,7 @@ def test_missing_file() -> None:
 def test_real_rows(measure: str, domain: str) -> None:
     file = drugood.raw(measure, domain)
     if not at_hand(file):
-        pytest.skip(f"{file.name} is not there")
+        pytest.skip(f"{file.path} is not there")
     rows = drugood.read_rows(file.target)
     sizes = tuple(len(rows[key]) for key in ("train", "ood_val", "ood_test"))
     assert sizes == drugood.SIZES[measure, domain]
