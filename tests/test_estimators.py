@@ -249,6 +249,25 @@ def test_other_methods(method):
     if method == "erm":
         with pytest.raises(ValueError, match="erm has no attention to show"):
             model.explain(graphs)
+    if method == "dir":
+        assert model.best_ratio_ == 0.25  # the method's own
+
+
+def test_features_that_are_not_finite_are_told(fitted):
+    graphs, _ = shapes(4)
+    graphs[2].x[1, 0] = torch.nan
+    for ask in (fitted.predict, fitted.predict_proba, fitted.explain):
+        with pytest.raises(ValueError, match="the node features of graph 2 hold NaN"):
+            ask(graphs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"epochs": 0}, "epochs must be 1 or more"), ({"method": None}, "method must be a name")],
+)
+def test_settings_that_make_no_sense(settings, message):
+    with pytest.raises(ValueError, match=message):
+        GraphClassifier(**settings).fit(*shapes(12))
 
 
 def nodes() -> Data:

@@ -60,6 +60,17 @@ def test_unknown_table_and_bad_seeds_get_one_sentence(gsina) -> None:
     assert "whole numbers such as 0,1,2, got 'one'" in seeds.output
 
 
+def test_out_of_the_wrong_kind_is_told(gsina, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for arguments, said in (
+        (("--out", tmp_path), "without a table is the page of all tables"),
+        (("gsat", "--out", "file"), "is a folder for the files of one table, got file"),
+    ):
+        wrong = gsina("report", *arguments)
+        assert wrong.exit_code == 2
+        assert said in " ".join(wrong.output.split())
+
+
 def test_report_writes_a_page(gsina, tmp_path: Path) -> None:
     assert gsina("report", "--out", "docs/results.md").exit_code == 0
     assert (tmp_path / "docs/results.md").read_text().startswith("# Results")
@@ -119,6 +130,8 @@ def test_the_hint_says_where_the_results_are(gsina, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
     output = gsina("bench", "tiny", "--results", "mine").output
     assert "report tiny --results mine" in " ".join(output.split())
+    output = gsina("bench", "tiny", "--results", "mine", "--seeds", "0,7").output
+    assert "seeds 7 are kept, but are none of the table's" in " ".join(output.split())
 
 
 def test_runtime_is_measured_kept_and_reported(gsina, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,8 +251,14 @@ def test_selecting_cells_by_words():
     table = make_table("gsat").select(["gin", "0.5", "gsina"], [7])
     assert [(cell.row, cell.column) for cell in table.cells] == [("GIN + GSINA", "SPMotif 0.5")]
     assert [job.seed for job in table.cells[0].jobs] == [7]
-    with pytest.raises(ValueError, match="no cell of table gsat matches 'nonsense'"):
+    with pytest.raises(
+        ValueError, match="unknown row or column of the table gsat 'nonsense'; known: "
+    ):
         make_table("gsat").select(["nonsense"], None)
+    with pytest.raises(ValueError, match="unknown row or column of the table gsat ''"):
+        make_table("gsat").select([""], None)
+    with pytest.raises(ValueError, match="has all of GSINA, GSAT in its row and column"):
+        make_table("gsat").select(["GSINA", "GSAT"], None)
 
 
 def test_the_plain_table_has_one_recipe_for_all():

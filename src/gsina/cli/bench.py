@@ -134,6 +134,10 @@ def bench(
     save_choices(make_table(table), store)  # of all cells: the file is written anew
     where: list[str | Path] = [] if results == RESULTS else ["--results", results]
     show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")
+    usual = {seed for cell in make_table(table).cells for seed in cell.seeds}
+    other = sorted({seed for cell in chosen.cells for seed in cell.seeds} - usual)
+    if other:
+        show.say(f"seeds {', '.join(map(str, other))} are kept, but are none of the table's.")
     if failed:
         show.say(
             f"{len(failed)} runs are not finished; mend what is said above, and the same command "
@@ -267,7 +271,10 @@ def _announce(
         seconds, unknown = estimate(here, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
         more = f", not counting {len(unknown)} of a kind not run before" if unknown else ""
-        later = sum(_after_trials(cell) for cell in table.cells)
+        missing = {job.recipe.data.name for job in waiting} - {job.recipe.data.name for job in here}
+        later = sum(
+            _after_trials(cell) for cell in table.cells if cell.recipe.data.name not in missing
+        )
         then = f" Then {later} more, with the settings that the trials choose." if later else ""
         show.say(f"{len(here)} to run: {about}{more if seconds else ''}.{then}")
     if len(here) < len(waiting):

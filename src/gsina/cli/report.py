@@ -46,12 +46,18 @@ def report(
     if results != RESULTS and not results.is_dir():
         raise ValueError(f"there is no folder {results} with results; gsina bench makes one.")
     store = open_results(results)
+    if table is None and out is not None and (out.is_dir() or not out.suffix):
+        raise ValueError(
+            f"--out without a table is the page of all tables, such as docs/results.md, got {out}; "
+            "name a table to write its files into a folder."
+        )
+    folder = _folder(results, out if table is not None else None)
     if table == "runtime":
         from gsina.experiments.runtime_report import runtime_markdown, write_runtime
 
         content = read_runtime(results)
         _print_markdown(runtime_markdown(content))
-        _say_written(write_runtime(content, _folder(results, out)))
+        _say_written(write_runtime(content, folder))
         return
     wanted = [make_table(name) for name in (TABLES if table is None else [table])]
     for path in store.broken([job for one in wanted for job in jobs_of(one, store)]):
@@ -71,7 +77,7 @@ def report(
     text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)
     _print_markdown(text)
     if chosen is not None:
-        _say_written(pages.write_table(chosen, store, _folder(results, out)))
+        _say_written(pages.write_table(chosen, store, folder))
 
 
 def _print_markdown(text: str) -> None:
@@ -87,7 +93,7 @@ def _print_markdown(text: str) -> None:
 def _folder(results: Path, out: Path | None) -> Path:
     """Where the files of one table go."""
     folder = results / "tables" if out is None else out
-    if folder.suffix == ".md":
+    if folder.suffix == ".md" or folder.is_file():
         raise ValueError(
             f"--out is a folder for the files of one table, got {folder}; leave the table out "
             "to write the page of all tables."

@@ -237,7 +237,7 @@ def _plan(
         values = recipe.model_dump()
         values["optimiser"] |= changes
         recipe = Recipe.parse(values)
-    check_can(recipe.method.name, "levels", DATASETS[recipe.data.name].level)
+    check_can(recipe.method.name, DATASETS[recipe.data.name].level)
     seed = 0 if seed is None else seed
     return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from gsina.data.dataset import Dataset
 from gsina.data.task import Level
-from gsina.estimators.inputs import as_graphs
+from gsina.estimators.inputs import as_graphs, check_features
 from gsina.estimators.networks import OwnBackbone, own_spec
 from gsina.methods import make_config
 from gsina.nn.attention import Attention
@@ -48,9 +48,10 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             class or function is called with those of ``in_channels``, ``hidden_channels``,
             ``num_layers``, ``dropout``, ``out_channels`` and ``edge_channels`` that it names, and
             must return a network with ``out_channels``.
-        ratio: Share of the edges that the subgraph holds; ``"auto"`` trains with a few and keeps
-            the best on validation data. Methods without a ratio ignore a number.
-        temperature: Softness of the attention, for methods that have one.
+        ratio: Share of the edges that the subgraph holds, by default the method's own (GSINA's is
+            0.5); ``"auto"`` trains with a few and keeps the best on validation data. Methods
+            without a ratio ignore a number.
+        temperature: Softness of the attention, for methods that have one; by default their own.
         hidden_channels: Width of the network.
         num_layers: Its depth.
         dropout: Dropout after every layer, if the network has any.
@@ -75,8 +76,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self,
         method: str = "gsina",
         backbone: str | OwnBackbone = "gin",
-        ratio: float | str = 0.5,
-        temperature: float = 1.0,
+        ratio: float | str | None = None,
+        temperature: float | None = None,
         hidden_channels: int = 64,
         num_layers: int = 3,
         dropout: float = 0.3,
@@ -187,13 +188,17 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _predict(self, graphs: Any) -> Predictions:
         model = self._model  # not fitted is to be told before graphs are looked at
-        return model.predict(as_graphs(graphs, self._level))
+        packed = as_graphs(graphs, self._level)
+        check_features(packed)
+        return model.predict(packed)
 
     def _train(self, dataset: Dataset, **names: Any) -> None:
         """Train on a dataset and keep the model."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.random_state, int | np.integer):
             seed = int(self.random_state)
+        if self.epochs < 1:
+            raise ValueError(f"epochs must be 1 or more, got {self.epochs}.")
         options = self._options()
         plan = Plan(
             spec=self._spec(dataset),
@@ -219,10 +224,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _options(self) -> dict[str, Any]:
         if isinstance(self.ratio, str) and self.ratio != "auto":
             raise ValueError(f'ratio must be a number or "auto", got {self.ratio!r}.')
-        given = {"ratio": self.ratio, "temperature": self.temperature}
-        if self.ratio == "auto":
-            del given["ratio"]
-        options = {name: value for name, value in given.items() if takes(self.method, name)}
+        if not isinstance(self.method, str):
+            raise ValueError(f"method must be a name, got {self.method!r}.")
+        given = {"ratio": None if self.ratio == "auto" else self.ratio}
+        given |= {"temperature": self.temperature}
+        options = {
+            name: value
+            for name, value in given.items()
+            if value is not None and takes(self.method, name)
+        }
         return suited(self.method) | options | (self.method_options or {})
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:

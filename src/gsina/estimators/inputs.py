@@ -43,6 +43,23 @@ def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
     return PackedGraphs.from_pyg(graphs, level)
 
 
+def check_features(graphs: PackedGraphs) -> None:
+    """Refuse features that are not finite: a network would answer nonsense without a word."""
+    for values, what, ptr in (
+        (graphs.x, "node", graphs.node_ptr),
+        (graphs.edge_attr, "edge", graphs.edge_ptr),
+    ):
+        if values is None or not values.is_floating_point():
+            continue
+        wrong = (~values.isfinite()).view(len(values), -1).any(1).nonzero()
+        if len(wrong):
+            graph = int(torch.searchsorted(ptr, wrong[0], right=True)) - 1
+            raise ValueError(
+                f"the {what} features of graph {graph} hold NaN or infinite values; fill in what "
+                "is missing, or leave the graph out."
+            )
+
+
 def as_dataset(graphs: Any) -> Dataset | None:
     """The dataset, if that is what was given; own data has one inside."""
     inside = getattr(graphs, "dataset", None)

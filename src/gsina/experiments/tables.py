@@ -92,17 +92,19 @@ class Table:
         else a whole word of names of methods, else a part of a word.
         """
         cells = list(self.cells)
+        names = sorted({cell.row for cell in cells} | {cell.column for cell in cells})
         for word in only:
+            if not word.strip() or not any(_inside(cell, word.lower()) for cell in self.cells):
+                check_name(word, names, f"row or column of the table {self.name}")
             fits = next(
                 (one for one in FITS if any(one(cell, word.lower()) for cell in self.cells)),
                 _inside,
             )
             cells = [cell for cell in cells if fits(cell, word.lower())]
         if not cells:
-            known = sorted({cell.row for cell in self.cells} | {cell.column for cell in self.cells})
             raise ValueError(
-                f"no cell of table {self.name} matches {' '.join(only)!r}; rows and columns: "
-                f"{', '.join(known)}."
+                f"no cell of the table {self.name} has all of {', '.join(only)} in its row and "
+                "column; for one or the other, run the command for each."
             )
         if seeds is not None:
             cells = [replace(cell, seeds=tuple(seeds)) for cell in cells]

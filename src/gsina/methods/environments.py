@@ -88,7 +88,7 @@ class AcrossEnvironments(Method):
             raise ValueError(
                 "environments='given' needs training graphs with environments, and these have "
                 "none; use environments='random', or data with domains (of your own file: name a "
-                "column of groups with --environment)."
+                "column of groups with --environment; of PyG graphs: an attribute environment)."
             )
         if bool((train.environment == train.environment[0]).all()):
             raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gsina.data.task import KINDS, LEVELS, Task
 from gsina.names import check_name
@@ -105,18 +105,22 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
         ValueError: The method cannot do the level or kind of the task; names those that can.
     """
     config = make_config(name, options)
-    check_can(name, "levels", task.level)
-    check_can(name, "kinds", task.kind)
+    check_can(name, task.level, task.kind)
     method: Method = METHODS[name].method.build(spec, task, config)
     return method
 
 
-def check_can(name: str, field: Literal["levels", "kinds"], wanted: str) -> None:
-    """Refuse a method that cannot do a level or a kind of task; names those that can."""
+def check_can(name: str, level: str, kind: str | None = None) -> None:
+    """Refuse a method that cannot do a level, or a kind of task there; names those that can."""
+
+    def can(entry: Entry) -> bool:
+        return level in entry.levels and (kind is None or kind in entry.kinds)
+
     chosen = METHODS[name]
-    if wanted not in getattr(chosen, field):
-        what = f"predict labels of {wanted}s" if field == "levels" else f"learn a {wanted} task"
-        able = sorted(key for key, entry in METHODS.items() if wanted in getattr(entry, field))
+    if not can(chosen):
+        nothing = level not in chosen.levels
+        what = f"predict labels of {level}s" if nothing else f"learn a {kind} task"
+        able = ", ".join(sorted(key for key, entry in METHODS.items() if can(entry)))
         raise ValueError(
-            f"method {name} {chosen.about} and cannot {what}; methods that can: {', '.join(able)}."
+            f"method {name} {chosen.about} and cannot {what}; methods that can: {able}."
         )

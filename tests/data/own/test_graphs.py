@@ -106,6 +106,13 @@ def test_labels_of_many_kinds(tmp_path: Path) -> None:
     assert task([[0, 1], [1, None], [1, 0], None] * 3) == Task("binary", 2, "roc_auc")
     with pytest.raises(ValueError, match="row 2: label is 1; expected a list of 2"):
         task([[0, 1], 1, [1, 0]])
+    plain = "expected a number, text, true, false or null, as in most rows"
+    with pytest.raises(ValueError, match=rf"row 3: label is \[1, 0\]; {plain}"):
+        task(["x", "y", [1, 0], "x"])
+    with pytest.raises(ValueError, match=f'row 1: label is {{"a": 0}}; {plain}'):
+        task([{"a": 0}, {"a": 1}] * 3)
+    with pytest.raises(ValueError, match=r"row 1: label is \[\[0, 1\]\]; expected a list of 1"):
+        task([[[0, 1]], [[1, 0]]] * 3)
     with pytest.raises(ValueError, match="target 'label' is missing in all 3 rows"):
         task([None] * 3)
 

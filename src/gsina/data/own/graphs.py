@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -237,17 +238,24 @@ def _fields(item: Item) -> dict[str, str]:
 def _targets(fields: list[dict[str, Any]], rows: list[int]) -> dict[str, list[str]]:
     """Cells of the field ``label``: one target, or one for each entry of a list."""
     values = [value.get("label") for value in fields]
-    widths = {len(value) for value in values if isinstance(value, list)}
-    if not widths:
-        return {"label": [cell(value) for value in values]}
-    width = max(widths)
+    widths = Counter(_width(value) for value in values if value is not None)
+    width = widths.most_common(1)[0][0] if widths else None
+    usual = "a number, text, true, false or null" if width is None else f"a list of {width}"
     for value, row in zip(values, rows, strict=True):
-        if value is not None and not (isinstance(value, list) and len(value) == width):
+        entries = value if isinstance(value, list) else [value]
+        nested = any(isinstance(entry, list | dict) for entry in entries)
+        if nested or (value is not None and _width(value) != width):
             raise ValueError(
-                f"row {row}: label is {cell(value)}; expected a list of {width}, as in other rows."
+                f"row {row}: label is {json.dumps(value)[:80]}; expected {usual}, as in most rows."
             )
+    if width is None:
+        return {"label": [cell(value) for value in values]}
     columns = zip(*(value or [None] * width for value in values), strict=True)
     return {f"label {i}": [cell(v) for v in column] for i, column in enumerate(columns, start=1)}
+
+
+def _width(value: Any) -> int | None:
+    return len(value) if isinstance(value, list) else None
 
 
 def _column(fields: list[dict[str, Any]], name: str | None, path: Path) -> list[str]:
