@@ -12,6 +12,7 @@ from benchmarks import peers
 from benchmarks.report import Claim, Report, Table, timing_table
 from benchmarks.timing import Candidate, Timing, interleaved
 from gsina import soft_top_r
+from gsina.ops.compiled import torch_alone
 from gsina.ops.groups import Groups
 from gsina.ops.hard_top_r import hard_top_r
 
@@ -80,8 +81,13 @@ def _batch(edges: int, seconds: float) -> dict[str, Timing]:
     def with_gradient(weights: Tensor) -> None:
         torch.autograd.grad(weights, scores, upstream)
 
+    def by_torch() -> None:
+        with torch_alone():
+            with_gradient(soft_top_r(scores, RATIO, index, num_groups=GRAPHS))
+
     candidates: dict[str, Candidate] = {
         OURS: lambda: with_gradient(soft_top_r(scores, RATIO, index, num_groups=GRAPHS)),
+        f"{OURS} without its compiled kernel": by_torch,
         LOOP: lambda: with_gradient(peers.padded_loop(scores, RATIO, index, GRAPHS, SWEEPS)),
         f"padded batch, {SWEEPS} sweeps": lambda: with_gradient(
             peers.padded_batch(scores, RATIO, index, GRAPHS, SWEEPS)

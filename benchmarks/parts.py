@@ -15,9 +15,9 @@ from gsina.data.catalog import DATASETS, load_dataset
 from gsina.data.task import Task
 from gsina.methods import build_method
 from gsina.methods.gsina import GSINA
-from gsina.nn.attention import Attention, node_attention, standardise
+from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, embed
-from gsina.ops.soft_top_r import exact_weights
+from gsina.ops.compiled import Graphs
 
 WHOLE = "whole step"
 
@@ -66,25 +66,27 @@ def _parts(batch: Batch, model: GSINA) -> dict[str, Candidate]:
     h = embed(model.extractor, batch).detach().requires_grad_()
     scores = attention.scorer(h, batch.edge_index, batch.edge_groups).detach().requires_grad_()
     edge = torch.rand(batch.num_edges, requires_grad=True)
+    node = torch.rand(batch.num_nodes, requires_grad=True)
 
     def through(make: Callable[[], Tensor]) -> Candidate:
         return lambda: make().sum().backward()  # type: ignore[no-untyped-call]
 
     def select() -> Tensor:
-        standard = standardise(scores, batch.edge_groups, attention.eps)
-        ratio = torch.full((batch.num_graphs,), attention.ratio, dtype=torch.float64)
-        return exact_weights(2 * standard, ratio, batch.edge_groups)
+        found = attention.select(
+            scores, Graphs(batch.edge_groups, batch.edge_index, batch.reverse, batch.num_nodes)
+        )
+        assert found.node is not None
+        return found.edge.sum() + found.node.sum()
 
     def predict() -> Tensor:
-        node = node_attention(edge, batch.edge_index, batch.num_nodes, 0.5, attention.node)
         return model.predictor(batch, Attention(edge, node))  # type: ignore[no-any-return]
 
     return {
         WHOLE: lambda: model.step(batch, optimiser),
         "extractor": through(lambda: embed(model.extractor, batch)),
         "scorer": through(lambda: attention.scorer(h, batch.edge_index, batch.edge_groups)),
-        "standardise and soft top-r": through(select),
-        "node attention and predictor": through(predict),
+        "attention from scores": through(select),
+        "predictor": through(predict),
         "Adam": lambda: optimiser.step(),
     }
 

@@ -9,6 +9,8 @@ import pytest
 import torch
 from hypothesis import settings
 
+from gsina.ops import compiled
+
 settings.register_profile("local", deadline=None)
 # A failure on a build machine must come back on the next run, so examples are fixed there.
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -25,6 +27,18 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("OMP_NUM_THREADS", "1")
         yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module", params=["compiled", "torch"])
+def with_and_without_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a module's tests twice: with the compiled kernels, and by torch alone."""
+    if request.param == "torch":
+        with compiled.torch_alone():
+            yield
+    elif compiled.kernels() is None:
+        pytest.skip("the kernels were not built; is there a C compiler?")
+    else:
+        yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -18,6 +18,8 @@ from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES, PNA
 from gsina.nn.predictor import NetworkSpec, Predictor
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
+
 SMALL = {"hidden_channels": 16}
 
 

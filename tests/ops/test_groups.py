@@ -96,7 +96,7 @@ def test_runs_of_many_pieces(size: int) -> None:
         groups = Groups(index, num + 1, size)  # and one at the end
         runs, order = groups.in_runs
         assert isinstance(runs, Runs)
-        assert bool((runs.cuts.diff() <= groups_module.PIECE).all())
+        assert bool((runs.pieces[0].diff() <= groups_module.PIECE).all())
         values = random(size, seed=num)
         ordered = values if order is None else values[order]
         torch.testing.assert_close(runs.sum(ordered), groups.sum(values))

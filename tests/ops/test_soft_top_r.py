@@ -12,6 +12,8 @@ from torch import Tensor
 from gsina import soft_top_r
 from transport_problems import RATIOS, TEMPERATURES, families, mean_errors, ragged, random
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
+
 BARS = {torch.float32: 1e-6, torch.float64: 1e-12}
 
 

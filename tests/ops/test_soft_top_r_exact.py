@@ -23,6 +23,8 @@ from transport_problems import (
     random,
 )
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
+
 
 @pytest.mark.parametrize("seed", range(8))
 def test_agrees_with_entropic_transport(seed: int) -> None:

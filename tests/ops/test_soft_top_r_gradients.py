@@ -12,6 +12,8 @@ from torch.autograd import gradcheck, gradgradcheck
 from gsina import soft_top_r
 from transport_problems import random
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
+
 INDEX = torch.tensor([2, 0, 2, 0, 4, 0, 2, 2, 0, 4, 2, 0])  # groups 1 and 3 are empty
 GROUPS = 5
 

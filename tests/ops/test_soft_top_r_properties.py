@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from gsina import soft_top_r
+
+pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
 
 numbers = st.one_of(
     st.floats(-1e4, 1e4, width=32),

@@ -70,6 +70,7 @@ def use_padded_loop(method: GSINA) -> GSINA:
         "graph",
         scorer=method.config.scorer,
         node=old.node,  # type: ignore[arg-type]
+        solver="sinkhorn",
         iterations=old.iterations,
     )
     return method

@@ -9,16 +9,19 @@ from torch import Tensor, nn
 
 from gsina.names import check_name
 from gsina.nn.scorer import make_scorer
+from gsina.ops.compiled import Graphs, attend
 from gsina.ops.edges import reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import instance_norm
 from gsina.ops.shared import whole_batch
-from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights
+from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights, tolerance
 
 Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
 SCOPES = ("graph", "batch")
 NODE_ATTENTIONS = ("max", "mean", "none")
+#: In place of 0, which float32 draws once in 2^24 times.
+SMALLEST = 2.0**-25
 
 
 class Attention(NamedTuple):
@@ -124,16 +127,42 @@ class GraphSinkhornAttention(nn.Module):
         graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
         groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
-        scores = symmetrise(scores, reverse)
-        scores = standardise(scores, groups, self.eps)
-        edge = self._weights(self._disturb(scores, reverse), groups)
-        node = node_attention(edge, edge_index, h.size(0), self.ratio, self.node)
+        return self.select(scores, Graphs(groups, edge_index, reverse, h.size(0)))
+
+    def select(self, scores: Tensor, graphs: Graphs) -> Attention:
+        """What follows the scores ``[E]``: in one compiled step where that can be had."""
+        noise = self._negative_noise(scores)
+        if self.solver == "exact" and self.node != "mean":
+            found = attend(
+                scores,
+                graphs,
+                ratio=self.ratio,
+                temperature=self.temperature,
+                noise=noise,
+                sigma=self.noise,
+                eps=self.eps,
+                near=tolerance(scores.dtype) ** 0.5,
+                nodes=self.node == "max",
+            )
+            if found is not None:
+                return Attention(*found)
+        groups, edge_index, reverse, num_nodes = graphs
+        scores = standardise(symmetrise(scores, reverse), groups, self.eps)
+        edge = self._weights(self._disturb(scores, noise, reverse), groups)
+        node = node_attention(edge, edge_index, num_nodes, self.ratio, self.node)
         return Attention(edge, node, scores.detach())
 
-    def _disturb(self, scores: Tensor, reverse: Tensor | None) -> Tensor:
+    def _negative_noise(self, scores: Tensor) -> Tensor | None:
+        """Gumbel noise ``[E]`` with its sign turned, in training."""
         if not self.training or self.noise == 0:
+            return None
+        kind = torch.promote_types(scores.dtype, torch.float32)  # half precision has steps too wide
+        uniform = torch.rand(scores.shape, dtype=kind, device=scores.device)
+        return uniform.clamp_(min=SMALLEST).log_().neg_().log_()
+
+    def _disturb(self, scores: Tensor, negative: Tensor | None, reverse: Tensor | None) -> Tensor:
+        if negative is None:
             return scores
-        negative = torch.empty_like(scores).exponential_().clamp_(min=1e-30).log_()
         if reverse is not None:  # one draw for both directions
             first = torch.minimum(reverse, torch.arange(reverse.numel(), device=reverse.device))
             negative = negative.index_select(0, first)

@@ -28,7 +28,7 @@ def readout(h: Tensor, graphs: Groups, how: str, weight: Tensor | None = None) -
         return graphs.sum(h)
     if how == "mean":
         total = graphs.counts(h) if weight is None else graphs.sum(weight)
-        return graphs.sum(h) / torch.where(total == 0, 1, total).unsqueeze(-1)
+        return graphs.sum(h) / total.clamp(min=torch.finfo(h.dtype).tiny).unsqueeze(-1)
     if graphs.index is None:
         return h.amax(0, keepdim=True)
     index = graphs.index.unsqueeze(-1).expand_as(h)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.ops import compiled
 from gsina.ops.groups import Groups
 
 # A bracket of width 4e6 (scores of 1e4 at temperature 0.01) needs 30 halvings, and at worst every
@@ -45,10 +46,10 @@ class Dual(NamedTuple):
 def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float = 1e-13) -> Dual:
     """Solve ``mean(sigmoid(x + dual)) = ratio`` in every group.
 
-    On the CPU Newton's method alone nearly always comes there. Where it does not, or where the dual
-    is so large that ``x + dual`` has lost digits, and on other devices, the dual is found twice:
-    first to come near, then again from the shifted logits, which around the threshold are exact
-    differences.
+    On the CPU the compiled kernel solves small groups, if it was built, and Newton's method alone
+    nearly always the others. Where it does not, or where the dual is so large that ``x + dual`` has
+    lost digits, and on other devices, the dual is found twice: first to come near, then again from
+    the shifted logits, which around the threshold are exact differences.
 
     Args:
         x: Logits ``[N]``, float64, finite.
@@ -59,9 +60,14 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float = 1e-1
     everything = ratio >= 1
     runs, order = groups.in_runs
     ordered = x if order is None else x[order]
+    near = tolerance**0.5
+    solved = compiled.solve(ordered, ratio, runs, near)
+    if solved is not None:
+        finite, used = solved
+        exact = torch.where(everything, torch.inf, finite)
+        return Dual(x + groups.spread(exact), exact, used)
     problem = _Problem(torch.where(everything, 0.5, ratio), runs, runs.counts(x))
     start = problem.target - runs.sum(ordered) / problem.counts
-    near = tolerance**0.5
     dual, used = _newton(problem, ordered, start, near) if x.is_cpu else (None, 0)
     if dual is not None and EPSILON * _largest(dual) <= tolerance:
         dual = torch.where(everything, torch.inf, dual)

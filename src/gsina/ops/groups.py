@@ -45,12 +45,7 @@ class Groups:
         if not index.is_cpu or bool((index[1:] < index[:-1]).any()):
             index, order = torch.sort(index, stable=True)
         bounds = torch.searchsorted(index, torch.arange(self.num + 1, device=index.device))
-        if index.is_cpu and (self.num == 0 or int(bounds.diff().max()) <= PIECE):
-            return Runs(index, self.num, self.size, bounds, bounds, None), order
-        starts = torch.arange(0, self.size, PIECE, device=index.device)
-        cuts = torch.cat([bounds, starts]).sort().values
-        owner = torch.searchsorted(bounds[1:-1], cuts[:-1], right=True)
-        return Runs(index, self.num, self.size, bounds, cuts, owner), order
+        return Runs(index, self.num, self.size, bounds), order
 
     def counts(self, like: Tensor) -> Tensor:
         """Number of elements of each group ``[G]``, with the dtype and device of ``like``."""
@@ -108,13 +103,22 @@ class Runs(Groups):
 
     Attributes:
         bounds: First element of every group, and the end ``[G + 1]``.
-        cuts: First element of every piece, and the end ``[P + 1]``; pieces may be empty.
-        owner: Group of every piece ``[P]``; ``None`` if every group is one piece.
     """
 
     bounds: Tensor
-    cuts: Tensor
-    owner: Tensor | None
+
+    @cached_property
+    def pieces(self) -> tuple[Tensor, Tensor | None]:
+        """First element of every piece, and the end ``[P + 1]``; the group of every piece ``[P]``.
+
+        Pieces may be empty. The groups are ``None`` if every group is one piece.
+        """
+        bounds = self.bounds
+        if bounds.is_cpu and (self.num == 0 or int(bounds.diff().max()) <= PIECE):
+            return bounds, None
+        starts = torch.arange(0, self.size, PIECE, device=bounds.device)
+        cuts = torch.cat([bounds, starts]).sort().values
+        return cuts, torch.searchsorted(bounds[1:-1], cuts[:-1], right=True)
 
     @property
     def in_runs(self) -> tuple[Groups, Tensor | None]:
@@ -129,7 +133,8 @@ class Runs(Groups):
         """Sum over each group: ``[N, ...] -> [G, ...]``; 0 for an empty group."""
         if values.dim() > 1 or (values.requires_grad and torch.is_grad_enabled()):
             return super().sum(values)
-        pieces = torch.segment_reduce(values, "sum", offsets=self.cuts, unsafe=True)
-        if self.owner is None:
+        cuts, owner = self.pieces
+        pieces = torch.segment_reduce(values, "sum", offsets=cuts, unsafe=True)
+        if owner is None:
             return pieces
-        return values.new_zeros(self.num).index_add_(0, self.owner, pieces)
+        return values.new_zeros(self.num).index_add_(0, owner, pieces)

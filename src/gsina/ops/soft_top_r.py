@@ -183,7 +183,7 @@ class _ExactWeights(torch.autograd.Function):
 
 def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
     """The weights and their complements."""
-    found = solve_dual(logits.double(), ratio.double(), groups, _tolerance(logits.dtype)).logits
+    found = solve_dual(logits.double(), ratio.double(), groups, tolerance(logits.dtype)).logits
     complement = torch.sigmoid(-found)
     return found.sigmoid_().to(logits.dtype), complement.to(logits.dtype)
 
@@ -228,7 +228,7 @@ def _diagnose(
     """Solve once more, outside autograd, and measure."""
     x = 2 * scaled.double()
     if history is None:
-        logits, dual, iterations = solve_dual(x, ratio, groups, _tolerance(scaled.dtype))
+        logits, dual, iterations = solve_dual(x, ratio, groups, tolerance(scaled.dtype))
     else:
         dual, iterations = history[0][-1], history[0].size(0)
         logits = x + groups.spread(dual)
@@ -248,5 +248,6 @@ def _diagnose(
     )
 
 
-def _tolerance(dtype: torch.dtype) -> float:
+def tolerance(dtype: torch.dtype) -> float:
+    """Largest error of the dual that weights of this type do not show."""
     return 1e-9 if dtype == torch.float32 else 1e-13

@@ -1,0 +1,243 @@
+"""The compiled kernels: the soft top-r and the attention of small groups, on the CPU.
+
+A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
+cost more than the numbers. The kernels in ``kernels.c`` make one call of them. They are built when
+the package is installed, if there is a C compiler; without them, on other devices, and for large
+groups, all is computed by torch, to rounding the same. Nothing here checks its input: what is
+odd is left to torch, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gsina.ops.groups import Groups, Runs
+
+VERSION = 3
+#: Elements a group beyond which torch, with wider vectors and several threads, is faster.
+LARGE = 10_000
+
+_INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+_SIGNATURES = {
+    "gsina_solve": [_INT, _INT, *[_POINTER] * 3, _REAL, *[_POINTER] * 2],
+    "gsina_attend": [_INT, _INT, *[_POINTER] * 4, *[_REAL] * 5, *[_POINTER] * 6],
+    "gsina_node_max": [_INT, _INT, *[_POINTER] * 2, ctypes.c_float, *[_POINTER] * 2],
+    "gsina_attend_backward": [_INT, *[_POINTER] * 11, _REAL, *[_POINTER] * 2],
+}
+
+
+_ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
+
+
+@contextmanager
+def torch_alone() -> Iterator[None]:
+    """Do without the kernels in the block, to compare."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
+
+def kernels() -> Any:
+    """The library; ``None`` if it is not to be had, or not to be used."""
+    return None if _ALONE.get() else _library()
+
+
+@cache
+def _library() -> Any:
+    """The library, or ``None`` if it was not built, or of another version of the source."""
+    found = PathFinder.find_spec("_kernels", [str(Path(__file__).parent)])
+    if found is None or found.origin is None:
+        return None
+    try:
+        library = ctypes.CDLL(found.origin)
+        library.gsina_version.restype = _INT
+        if library.gsina_version() != VERSION:
+            return None
+    except (OSError, AttributeError):
+        return None
+    for name, arguments in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, _INT
+    return library
+
+
+def solve(x: Tensor, ratio: Tensor, groups: Groups, near: float) -> tuple[Tensor, int] | None:
+    """The dual of every group ``[G]`` and the evaluations it took; ``None`` to leave it to torch.
+
+    Args:
+        x: Logits ``[N]``, float64, the groups end to end.
+        ratio: Shares ``[G]``, float64, in (0, 1].
+        groups: Group of every element.
+        near: Newton steps as short as this are the last.
+    """
+    library = kernels()
+    if library is None or not x.is_cpu or not _suited(groups):
+        return None
+    x, ratio, index = x.contiguous(), ratio.contiguous(), _contiguous(groups.index)
+    bounds, dual = torch.empty(groups.num + 1, dtype=torch.long), torch.empty_like(ratio)
+    used = library.gsina_solve(
+        groups.size, groups.num, *_pointers(index, x, ratio), near, *_pointers(bounds, dual)
+    )
+    return None if used < 0 else (dual, used)
+
+
+class Graphs(NamedTuple):
+    """What the attention has to know of a batch.
+
+    Attributes:
+        groups: The edges that share one constraint.
+        edge_index: Edges ``[2, E]``.
+        reverse: Opposite of every edge ``[E]``, or ``None``.
+        num_nodes: Number of nodes N.
+    """
+
+    groups: Groups
+    edge_index: Tensor
+    reverse: Tensor | None
+    num_nodes: int
+
+
+class _Solution(NamedTuple):
+    """What the forward pass found, for the backward pass; shapes as in ``kernels.c``."""
+
+    bounds: Tensor
+    edge_index: Tensor
+    reverse: Tensor | None
+    standard: Tensor
+    edge: Tensor
+    complement: Tensor
+    scale: Tensor
+    node: Tensor | None
+    ties: Tensor | None
+
+
+def attend(
+    scores: Tensor,
+    graphs: Graphs,
+    *,
+    ratio: float,
+    temperature: float,
+    noise: Tensor | None,
+    sigma: float,
+    eps: float,
+    near: float,
+    nodes: bool,
+) -> tuple[Tensor, Tensor | None, Tensor] | None:
+    """Weights of edges and nodes from scores; ``None`` to leave it to torch.
+
+    Scores are made equal for both directions of an edge and standardised; ``sigma`` times the noise
+    is subtracted, and the soft top-r taken. Differentiable once by the scores.
+
+    Args:
+        scores: Scores of the edges ``[E]``.
+        graphs: The graphs.
+        ratio: Share r.
+        temperature: Softness tau.
+        noise: Negative noise ``[E]``, of which both directions get that of the first; or ``None``.
+        sigma: Factor of the noise.
+        eps: Added to the variance.
+        near: Newton steps as short as this are the last.
+        nodes: Whether nodes are to have the largest weight of their edges.
+
+    Returns:
+        Weights of the edges ``[E]``; of the nodes ``[N]``, or ``None``; the standardised scores
+        ``[E]``, without gradient.
+    """
+    library = kernels()
+    if torch.compiler.is_compiling() or not scores.is_cpu or scores.dtype != torch.float32:
+        return None
+    if library is None or not _suited(graphs.groups):
+        return None
+    edges, groups = scores.numel(), graphs.groups.num
+    index, reverse = _contiguous(graphs.groups.index), _contiguous(graphs.reverse)
+    edge_index, plain = graphs.edge_index.contiguous(), scores.detach().contiguous()
+    bounds = torch.empty(groups + 1, dtype=torch.long)
+    standard, edge, complement = (torch.empty_like(plain) for _ in range(3))
+    scale, x = plain.new_empty(groups), plain.new_empty(edges, dtype=torch.float64)
+    failed = library.gsina_attend(
+        edges,
+        groups,
+        *_pointers(index, plain, reverse, noise),
+        sigma,
+        ratio,
+        2 / temperature,
+        eps,
+        near,
+        *_pointers(bounds, standard, edge, complement, scale, x),
+    )
+    if failed:
+        return None
+    node = ties = None
+    if nodes:
+        node, ties = plain.new_empty(graphs.num_nodes), plain.new_empty(graphs.num_nodes)
+        failed = library.gsina_node_max(
+            edges,
+            graphs.num_nodes,
+            *_pointers(edge_index, edge),
+            ratio,
+            *_pointers(node, ties),
+        )
+        if failed:
+            return None
+    found = _Solution(bounds, edge_index, reverse, standard, edge, complement, scale, node, ties)
+    weights = _Attend.apply(scores, found, 2 / temperature)  # type: ignore[no-untyped-call]
+    return *weights, standard
+
+
+class _Attend(torch.autograd.Function):
+    """The gradient of a solution that is known."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, scores: Tensor, found: _Solution, factor: float
+    ) -> tuple[Tensor, Tensor | None]:
+        ctx.save_for_backward(*found)
+        ctx.factor = factor
+        ctx.set_materialize_grads(False)
+        return found.edge, found.node
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, of_edge: Tensor | None, of_node: Tensor | None
+    ) -> tuple[Tensor | None, None, None]:
+        if of_edge is None and of_node is None:
+            return None, None, None
+        found = _Solution(*ctx.saved_tensors)
+        of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
+        work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
+        kernels().gsina_attend_backward(
+            found.scale.numel(),
+            *_pointers(found.bounds, found.edge_index, found.reverse),
+            *_pointers(found.standard, found.edge, found.complement, found.scale),
+            *_pointers(found.node, found.ties, of_edge, of_node),
+            ctx.factor,
+            *_pointers(work, of_scores),
+        )
+        return of_scores, None, None
+
+
+def _suited(groups: Groups) -> bool:
+    """Whether groups are small, on this process alone, and may be ascending."""
+    return type(groups) in (Groups, Runs) and groups.size <= LARGE * groups.num
+
+
+def _contiguous(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor.contiguous()
+
+
+def _pointers(*tensors: Tensor | None) -> list[int | None]:
+    return [None if tensor is None else tensor.data_ptr() for tensor in tensors]
