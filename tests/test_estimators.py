@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -263,7 +264,7 @@ def test_features_that_are_not_finite_are_told(fitted):
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"epochs": 0}, "epochs must be 1 or more"), ({"method": None}, "method must be a name")],
+    [({"epochs": 0}, "epochs must be a whole number, 1 or more"), ({"method": None}, "method must be a name")],
 )
 def test_settings_that_make_no_sense(settings, message):
     with pytest.raises(ValueError, match=message):
@@ -354,6 +355,12 @@ def test_verbose_logs_epochs(caplog):
         ({"backbone": 3}, "backbone must be a name"),
         ({"ratio": "most"}, 'number or "auto"'),
         ({"ratio": 2.0}, "ratio must lie in"),
+        ({"method": "erm", "ratio": 0.3}, "erm has no ratio, got 0.3; leave it out"),
+        ({"backbone": "ogb-gnc"}, "did you mean 'ogb-gcn'"),
+        ({"epochs": "a"}, "epochs must be a whole number, 1 or more, got 'a'"),
+        ({"method": "irm", "method_options": {"penalty": float("inf")}}, "penalty must be finite"),
+        ({"y": [[1]] * 4 + [[1, 0]] * 4}, "got some of shape (1,) and some of shape (2,)"),
+        ({"y": [[1, 2]] * 8}, "must be 0, 1, or NaN where missing, got 2"),
         ({"graphs": 7}, "expected a list of PyG Data"),
         ({"graphs": []}, "got no graphs"),
     ],
@@ -363,7 +370,7 @@ def test_bad_input_gets_one_sentence(change, sentence):
     given = {"graphs": graphs, "y": labels} | {
         name: change.pop(name) for name in ("graphs", "y") if name in change
     }
-    with pytest.raises(ValueError, match=sentence.replace("(", r"\(")) as caught:
+    with pytest.raises(ValueError, match=re.escape(sentence)) as caught:
         GraphClassifier(**{**FEW, **change}).fit(given["graphs"], given["y"])
     assert "\n" not in str(caught.value)
 
@@ -371,3 +378,8 @@ def test_bad_input_gets_one_sentence(change, sentence):
 def test_graphs_with_other_features_are_refused(fitted):
     with pytest.raises(ValueError, match="have 4 node features, but the model was trained on 1"):
         fitted.predict(PackedGraphs.from_pyg([tiny.cycle(4)]))
+
+
+def test_a_graph_without_nodes_is_predicted(fitted):
+    empty = Data(x=torch.zeros(0, 1), edge_index=torch.zeros(2, 0, dtype=torch.long))
+    assert np.isfinite(fitted.predict_proba([empty])).all()

@@ -39,7 +39,9 @@ def check_name(name: str, known: Iterable[str], what: str) -> str:
     if name in names:
         return name
     spelt = {one.lower(): one for one in names}
-    near = difflib.get_close_matches(name.lower(), spelt, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), spelt, n=3, cutoff=0.5)
+    # Of those, rather one with the same letters in another order.
+    near.sort(key=lambda one: sorted(one) != sorted(name.lower()))
     hint = f" did you mean {spelt[near[0]]!r}?" if near else ""
     known_names = f"known: {', '.join(names)}" if names else "there are none"
     raise ValueError(f"unknown {what} {name!r};{hint} {known_names}.")

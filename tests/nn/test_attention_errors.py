@@ -27,6 +27,12 @@ H = 8
         (torch.zeros(2, 3), None, r"got torch.float32 of shape \[2, 3\]"),
         (torch.tensor([[0], [1]]), torch.zeros(3).long(), r"one graph a node, shape \[4\]"),
         (torch.tensor([[0], [3]]), torch.tensor([0, 0, 1, 1]), "an edge joins two graphs"),
+        (
+            torch.tensor([[0], [1]]),
+            torch.tensor([-1, -1, 0, 0]),
+            "batch must number the graphs from 0 .* got values from -1 to 0",
+        ),
+        (torch.tensor([[0], [1]]), torch.tensor([0, 0, 0, 2**40]), "numbers graphs with other ids"),
     ],
 )
 def test_a_graph_that_cannot_be_is_refused(edge_index, batch, message) -> None:
@@ -37,3 +43,37 @@ def test_a_graph_that_cannot_be_is_refused(edge_index, batch, message) -> None:
 def test_embeddings_that_are_not_finite_are_refused() -> None:
     with pytest.raises(ValueError, match="node embeddings must be finite"):
         GraphSinkhornAttention(H)(torch.full((2, H), torch.nan), torch.tensor([[0], [1]]))
+
+
+EDGES = torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("reverse", "message"),
+    [
+        ("fnd", "must be 'find', None or a tensor, got 'fnd'"),
+        (torch.tensor([1, 0, 3]), r"int64 of shape \[5\], one an edge, got .* of shape \[3\]"),
+        (torch.tensor([1.0, 0, 3, 2, 4]), "int64 of shape .* got torch.float32"),
+        (torch.tensor([1, 2, 3, 4, 0]), "must pair edges with their opposites"),
+        (torch.tensor([2, 3, 0, 1, 4]), "must pair edges with their opposites"),
+        (torch.tensor([9, 0, 3, 2, 4]), "must pair edges with their opposites"),
+        (torch.tensor([-1, 0, 3, 2, 4]), "must pair edges with their opposites"),
+    ],
+)
+def test_a_reverse_that_is_none_is_refused(reverse, message) -> None:
+    attention = GraphSinkhornAttention(H)
+    attention(torch.randn(4, H), EDGES, reverse=torch.tensor([1, 0, 3, 2, 4]))
+    attention(torch.randn(4, H), EDGES, reverse=torch.arange(5))  # none has an opposite
+    with pytest.raises(ValueError, match=message):
+        attention(torch.randn(4, H), EDGES, reverse=reverse)
+
+
+def test_fewer_graphs_than_there_are() -> None:
+    attention, batch = GraphSinkhornAttention(H), torch.tensor([0, 0, 1, 1])
+    with pytest.raises(ValueError, match="graphs from 0 to 0, got values from 0 to 1"):
+        attention(torch.randn(4, H), torch.tensor([[0], [1]]), batch, num_graphs=1)
+
+
+def test_groups_of_another_kind() -> None:
+    with pytest.raises(ValueError, match="edge_groups must be .*Groups, got a int"):
+        GraphSinkhornAttention(H)(torch.randn(4, H), EDGES, edge_groups=3)

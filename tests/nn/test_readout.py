@@ -64,3 +64,13 @@ def test_mean_of_weights_that_are_all_zero_is_zero_and_has_a_gradient() -> None:
 def test_half_precision_states_stay_half(how: str) -> None:
     """Attention is float32 in every model; the head behind the readout is not."""
     assert readout(torch.randn(6, 5).bfloat16(), GRAPHS, how, torch.rand(6)).dtype == torch.bfloat16
+
+
+def test_weights_of_zero_have_a_finite_gradient() -> None:
+    h = torch.randn(3, 2, requires_grad=True)
+    weight = torch.zeros(3, requires_grad=True)
+    pooled = readout(h, Groups(torch.tensor([0, 0, 1]), 2, 3), "mean", weight)
+    assert pooled.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    (10 * pooled.sum()).backward()
+    assert weight.grad is not None
+    torch.testing.assert_close(weight.grad, 10 * h.detach().sum(1))

@@ -22,7 +22,7 @@ from gsina.ops.dual import solve_dual
 from gsina.ops.edges import symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.shared import SharedGroup
-from gsina.ops.soft_top_r import exact_weights
+from gsina.ops.soft_top_r import exact_weights, soft_top_r
 from transport_problems import RATIOS, TEMPERATURES, ragged
 
 needs_kernels = pytest.mark.skipif(kernels() is None, reason="the kernels were not built")
@@ -130,6 +130,19 @@ def test_ties_share_the_gradient_of_their_node() -> None:
 
 
 @needs_kernels
+def test_ties_with_the_weight_of_isolated_nodes() -> None:
+    graphs = Graphs(Groups.whole(2), torch.tensor([[0, 0], [1, 2]]), None, 3)
+    scores = torch.zeros(2, requires_grad=True)  # both weights are the ratio
+    edge, node, _ = at_once(scores, graphs, ratio=0.5)
+    assert node.tolist() == [0.5] * 3
+    plain = edge.detach().requires_grad_()
+    expected = node_attention(plain, graphs.edge_index, 3, 0.5, "max")
+    assert expected is not None
+    (grad,) = torch.autograd.grad(expected[0], plain)
+    assert grad.tolist() == [0.5, 0.5]
+
+
+@needs_kernels
 def test_a_graph_is_bit_for_bit_the_same_alone_and_in_any_batch() -> None:
     graphs = tiny.ragged(undirected=True)
     scores = torch.randn(graphs.edge_index.size(1))
@@ -214,6 +227,15 @@ EDGES = BATCH.num_edges
         graphs_of(BATCH)._replace(reverse=torch.arange(EDGES).roll(1)),
         graphs_of(BATCH)._replace(num_nodes=BATCH.num_nodes - 1),
         graphs_of(BATCH)._replace(edge_index=BATCH.edge_index - 1),
+        graphs_of(BATCH)._replace(groups=Groups(BATCH.edge_graph[:5], 7, EDGES)),
+        graphs_of(BATCH)._replace(groups=Groups(BATCH.edge_graph[:5], 7, 5)),
+        graphs_of(BATCH)._replace(groups=Groups(BATCH.edge_graph.int(), 7, EDGES)),
+        graphs_of(BATCH)._replace(groups=Groups(BATCH.edge_graph.to("meta"), 7, EDGES)),
+        graphs_of(BATCH)._replace(reverse=torch.arange(5)),
+        graphs_of(BATCH)._replace(reverse=torch.arange(EDGES + 5)),
+        graphs_of(BATCH)._replace(reverse=torch.arange(EDGES).int()),
+        graphs_of(BATCH)._replace(edge_index=BATCH.edge_index[:, :5]),
+        graphs_of(BATCH)._replace(edge_index=BATCH.edge_index.int()),
     ],
     ids=[
         "descending",
@@ -225,6 +247,15 @@ EDGES = BATCH.num_edges
         "reverse no pairing",
         "ends too large",
         "ends negative",
+        "index too short",
+        "groups of another size",
+        "index int32",
+        "index elsewhere",
+        "reverse too short",
+        "reverse too long",
+        "reverse int32",
+        "ends too few",
+        "ends int32",
     ],
 )
 def test_what_is_odd_is_left_to_torch(graphs: Graphs) -> None:
@@ -240,6 +271,52 @@ def test_scores_that_are_not_finite_are_left_to_torch(bad: float) -> None:
     scores[3] = bad
     assert at_once(scores, graphs_of(BATCH)) is None
     assert at_once(torch.randn(EDGES).double(), graphs_of(BATCH)) is None  # float32 only
+
+
+@needs_kernels
+def test_noise_that_does_not_fit_is_left_to_torch() -> None:
+    for noise in (torch.randn(5), torch.randn(EDGES).double()):
+        assert at_once(torch.randn(EDGES), graphs_of(BATCH), noise=noise) is None
+
+
+@needs_kernels
+def test_input_that_is_not_contiguous() -> None:
+    scores, noise = torch.randn(EDGES, 2), torch.randn(EDGES, 2)
+    graphs = graphs_of(BATCH)
+    strided = graphs._replace(edge_index=BATCH.edge_index.T.contiguous().T)
+    found = at_once(scores[:, 0], strided, noise=noise[:, 0])
+    expected = at_once(scores[:, 0].clone(), graphs, noise=noise[:, 0].clone())
+    for ours, theirs in zip(found, expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@needs_kernels
+def test_another_default_device_does_no_harm() -> None:
+    scores = torch.randn(EDGES)
+    with torch.device("meta"):
+        assert at_once(scores, graphs_of(BATCH)) is not None
+        assert soft_top_r(scores, 0.5, BATCH.edge_graph, num_groups=7).is_cpu
+
+
+@needs_kernels
+def test_a_second_derivative_is_refused() -> None:
+    scores = torch.randn(EDGES, requires_grad=True)
+    (grad,) = torch.autograd.grad(
+        at_once(scores, graphs_of(BATCH))[0][:9].sum(), scores, create_graph=True
+    )
+    assert bool(grad.any())
+    with pytest.raises(RuntimeError, match="can be taken once"):
+        grad.square().sum().backward()
+
+
+@needs_kernels
+def test_a_backward_pass_may_come_without_kernels() -> None:
+    scores = torch.randn(EDGES, requires_grad=True)
+    edge = at_once(scores, graphs_of(BATCH))[0]
+    with torch_alone():
+        edge[:9].sum().backward()
+    assert scores.grad is not None
+    assert bool(scores.grad.any())
 
 
 @needs_kernels

@@ -89,7 +89,11 @@ INDEX = torch.tensor([0, 0, 1, 1])
             {"index": None, "num_groups": 2},
             "without an index there is 1 group, got num_groups=2.",
         ),
-        ({"num_groups": -1}, "num_groups must be 0 or more, got -1."),
+        ({"num_groups": -1}, "num_groups must be a whole number, 0 or more, got -1."),
+        ({"num_groups": 2.0}, "num_groups must be a whole number, 0 or more, got 2.0."),
+        ({"ratio": "a"}, "ratio must be a number or a tensor, got 'a'."),
+        ({"ratio": None}, "ratio must be a number or a tensor, got None."),
+        ({"temperature": [1.0]}, "temperature must be a number or a tensor, got [1.0]."),
     ],
 )
 def test_one_sentence(change: dict[str, Any], message: str, solver: str) -> None:

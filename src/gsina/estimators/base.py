@@ -49,8 +49,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             ``num_layers``, ``dropout``, ``out_channels`` and ``edge_channels`` that it names, and
             must return a network with ``out_channels``.
         ratio: Share of the edges that the subgraph holds, by default the method's own (GSINA's is
-            0.5); ``"auto"`` trains with a few and keeps the best on validation data. Methods
-            without a ratio ignore a number.
+            0.5); ``"auto"`` trains with a few and keeps the best on validation data. Refused
+            for methods without one.
         temperature: Softness of the attention, for methods that have one; by default their own.
         hidden_channels: Width of the network.
         num_layers: Its depth.
@@ -197,8 +197,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.random_state, int | np.integer):
             seed = int(self.random_state)
-        if self.epochs < 1:
-            raise ValueError(f"epochs must be 1 or more, got {self.epochs}.")
+        if not (isinstance(self.epochs, int | np.integer) and self.epochs >= 1):
+            raise ValueError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
         options = self._options()
         plan = Plan(
             spec=self._spec(dataset),
@@ -228,11 +228,10 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"method must be a name, got {self.method!r}.")
         given = {"ratio": None if self.ratio == "auto" else self.ratio}
         given |= {"temperature": self.temperature}
-        options = {
-            name: value
-            for name, value in given.items()
-            if value is not None and takes(self.method, name)
-        }
+        options = {name: value for name, value in given.items() if value is not None}
+        for name, value in options.items():
+            if not takes(self.method, name):
+                raise ValueError(f"{self.method} has no {name}, got {value!r}; leave it out.")
         return suited(self.method) | options | (self.method_options or {})
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:

@@ -81,8 +81,12 @@ def class_task(values: NDArray[Any], level: Level = "graph") -> tuple[Task, tupl
     """
     if values.ndim == 2:
         numbers = np.asarray(values, dtype=float)
-        if not np.isin(numbers[~np.isnan(numbers)], (0, 1)).all():
-            raise ValueError("labels of several targets must be 0, 1, or NaN where missing.")
+        other = numbers[~np.isnan(numbers) & ~np.isin(numbers, (0, 1))]
+        if len(other):
+            raise ValueError(
+                f"labels of several targets must be 0, 1, or NaN where missing, got {other[0]:g}; "
+                "one target may have any classes."
+            )
         return Task("binary", values.shape[1], "roc_auc", level), (0, 1)
     classes = tuple(find_classes(values))
     if len(classes) == 2:

@@ -51,7 +51,7 @@ def check_features(graphs: PackedGraphs) -> None:
     ):
         if values is None or not values.is_floating_point():
             continue
-        wrong = (~values.isfinite()).view(len(values), -1).any(1).nonzero()
+        wrong = (~values.isfinite()).flatten(1).any(1).nonzero()
         if len(wrong):
             graph = int(torch.searchsorted(ptr, wrong[0], right=True)) - 1
             raise ValueError(

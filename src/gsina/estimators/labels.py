@@ -38,7 +38,14 @@ def _from_sequence(values: list[Any]) -> NDArray[Any]:
     if values and all(isinstance(value, bool | int | float | np.number) for value in values):
         return np.array(values)
     if values and all(isinstance(value, list | np.ndarray | Tensor) for value in values):
-        return np.array([np.asarray(value, dtype=float) for value in values])
+        rows = [np.asarray(value, dtype=float) for value in values]
+        shapes = list(dict.fromkeys(row.shape for row in rows))
+        if len(shapes) > 1:
+            raise ValueError(
+                f"all graphs must have as many labels, got some of shape {shapes[0]} and some of "
+                f"shape {shapes[1]}; put NaN where one is missing."
+            )
+        return np.array(rows)
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

@@ -70,7 +70,8 @@ def use_padded_loop(method: GSINA) -> GSINA:
         "graph",
         scorer=method.config.scorer,
         node=old.node,  # type: ignore[arg-type]
-        solver="sinkhorn",
+        solver="sinkhorn",  # the exact solver may be compiled, and then asks for no weights here
         iterations=old.iterations,
+        eps=old.eps,
     )
     return method

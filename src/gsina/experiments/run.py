@@ -17,6 +17,7 @@ from gsina.data.files import save_json, save_tensors
 from gsina.experiments.recipe import Recipe
 from gsina.methods import Method, build_method, make_config
 from gsina.nn.predictor import NetworkSpec
+from gsina.ops.compiled import kernels
 from gsina.training import Settings, evaluate, fit, make_selection, seed_everything
 from gsina.training.distributed import Ranks, leave
 from gsina.training.evaluate import evaluation_size
@@ -147,6 +148,7 @@ def hardware() -> dict[str, Any]:
         "cpu": _cpu(),
         "threads": torch.get_num_threads(),
         "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
     }
 
 

@@ -115,6 +115,6 @@ def _against_peers(found: dict[tuple[str, str], dict[str, Any]], data: list[str]
 
 def _cell(row: str, dataset: str, one: dict[str, Any]) -> str:
     ratios = one["ratios"]
-    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+    spread = f" ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else ""
     paper = paper_ratio(row, dataset)
-    return f"{statistics.median(ratios):.2f} ({spread}); paper {paper:.2f}"
+    return f"{statistics.median(ratios):.2f}{spread}; paper {paper:.2f}"

@@ -167,8 +167,8 @@ def _choose(
     rows = [row for row in rows if row]
     if not rows:
         raise ValueError(
-            f"none of the {len(graphs)} graphs has {sizes[0]} to {sizes[1]} nodes; raise max_nodes "
-            "to draw larger ones nevertheless."
+            f"none of the {len(graphs)} graphs has {sizes[0]} to {sizes[1]} nodes; raise "
+            "max_nodes (--max-nodes) to draw larger ones nevertheless, or take another split."
         )
     return rows
 

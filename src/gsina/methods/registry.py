@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,6 +96,9 @@ def make_config(name: str, options: dict[str, Any]) -> Any:
     known = [field.name for field in fields(entry.config)]
     for option in options:
         check_name(option, known, f"option of method {name}")
+    for option, value in options.items():
+        if isinstance(value, float) and math.isinf(value):
+            raise ValueError(f"{option} must be finite, got {value}.")
     return entry.config(**options)
 
 

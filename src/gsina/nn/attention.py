@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gsina.names import check_name
 from gsina.nn.scorer import make_scorer
+from gsina.ops.checks import MOST_GROUPS
 from gsina.ops.compiled import Graphs, attend
 from gsina.ops.edges import reverse_edges, symmetrise
 from gsina.ops.groups import Groups
@@ -82,6 +83,8 @@ class GraphSinkhornAttention(nn.Module):
     ) -> None:
         super().__init__()
         check_numbers(ratio, temperature, noise, iterations)
+        if not eps > 0:
+            raise ValueError(f"eps must be above 0, got {eps}.")
         self.in_channels = in_channels
         self.scorer = make_scorer(scorer, in_channels)
         self.ratio = ratio
@@ -121,7 +124,13 @@ class GraphSinkhornAttention(nn.Module):
                 f"shape {list(h.shape)}."
             )
         if edge_groups is None:  # otherwise the graph comes from a checked batch
-            _check_graph(h, edge_index, batch)
+            _check_graph(h, edge_index, batch, num_graphs)
+            _check_reverse(reverse, edge_index)
+        elif not isinstance(edge_groups, Groups):
+            raise ValueError(
+                f"edge_groups must be gsina.ops.Groups, got a {type(edge_groups).__name__}; leave "
+                "it out to have them found."
+            )
         if isinstance(reverse, str):
             reverse = reverse_edges(edge_index, h.size(0))
         graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
@@ -215,13 +224,18 @@ def node_attention(
     """
     if how == "none":
         return None
-    reduce = "amax" if how == "max" else "mean"
-    start = edge.new_full((num_nodes,), isolated)
     ends, weights = edge_index.reshape(-1), edge.repeat(2)
-    return start.scatter_reduce(0, ends, weights, reduce, include_self=False)
+    if how == "mean":
+        start = edge.new_full((num_nodes,), isolated)
+        return start.scatter_reduce(0, ends, weights, "mean", include_self=False)
+    # From `isolated` on, a weight equal to it would share its gradient with the start.
+    largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
+    return largest.masked_fill(largest < 0, isolated)
 
 
-def _check_graph(h: Tensor, edge_index: Tensor, batch: Tensor | None) -> None:
+def _check_graph(
+    h: Tensor, edge_index: Tensor, batch: Tensor | None, num_graphs: int | None
+) -> None:
     """Refuse what would end in an error of torch, or silently in nonsense."""
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
         raise ValueError(
@@ -233,6 +247,14 @@ def _check_graph(h: Tensor, edge_index: Tensor, batch: Tensor | None) -> None:
             f"batch must be int64 with one graph a node, shape [{h.size(0)}], got {batch.dtype} of "
             f"shape {list(batch.shape)}."
         )
+    if batch is not None and batch.numel():
+        low, high = (int(bound) for bound in batch.aminmax())
+        most = MOST_GROUPS * (batch.numel() + 1) if num_graphs is None else num_graphs
+        if low < 0 or high >= most:
+            raise ValueError(
+                f"batch must number the graphs from 0 to {most - 1}, got values from {low} to "
+                f"{high}; torch.unique(ids, return_inverse=True)[1] numbers graphs with other ids."
+            )
     if edge_index.numel() and bool(((edge_index < 0) | (edge_index >= h.size(0))).any()):
         raise ValueError(
             f"edge_index must lie in 0 .. {h.size(0) - 1}, got values from {int(edge_index.min())} "
@@ -242,6 +264,30 @@ def _check_graph(h: Tensor, edge_index: Tensor, batch: Tensor | None) -> None:
         raise ValueError("an edge joins two graphs; both its ends must have the same batch number.")
     if not bool(h.isfinite().all()):
         raise ValueError("node embeddings must be finite, got NaN or infinite values.")
+
+
+def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
+    """Refuse what does not pair edges with their opposites."""
+    advice = "leave it out, or take it from gsina.ops.reverse_edges(edge_index, num_nodes)."
+    if isinstance(reverse, str):
+        if reverse != "find":
+            raise ValueError(f"reverse must be 'find', None or a tensor, got {reverse!r}; {advice}")
+        return
+    if reverse is None:
+        return
+    edges = edge_index.size(1)
+    if reverse.dtype != torch.long or reverse.shape != (edges,):
+        raise ValueError(
+            f"reverse must be int64 of shape [{edges}], one an edge, got {reverse.dtype} of shape "
+            f"{list(reverse.shape)}; {advice}"
+        )
+    position = torch.arange(edges, device=reverse.device)
+    known = (reverse >= 0) & (reverse < edges)
+    partner = torch.where(known, reverse, position)
+    pairs = known & (partner.index_select(0, partner) == position)
+    opposite = (edge_index.index_select(1, partner) == edge_index.flip(0)).all(0)
+    if not bool((pairs & (opposite | (partner == position))).all()):
+        raise ValueError(f"reverse must pair edges with their opposites, and does not; {advice}")
 
 
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from gsina.ops.groups import Groups
@@ -28,7 +27,7 @@ def readout(h: Tensor, graphs: Groups, how: str, weight: Tensor | None = None) -
         return graphs.sum(h)
     if how == "mean":
         total = graphs.counts(h) if weight is None else graphs.sum(weight)
-        return graphs.sum(h) / total.clamp(min=torch.finfo(h.dtype).tiny).unsqueeze(-1)
+        return graphs.sum(h) / (total + (total == 0)).unsqueeze(-1)
     if graphs.index is None:
         return h.amax(0, keepdim=True)
     index = graphs.index.unsqueeze(-1).expand_as(h)

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from gsina.ops.once import once
 
 AGGREGATORS = ("mean", "min", "max", "std", "sum")
 STD_EPS = 1e-5
@@ -92,7 +93,7 @@ class _MultiAggregate(torch.autograd.Function):
         return torch.cat([parts[name] for name in aggregators], dim=1)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         messages, target, count, *saved = ctx.saved_tensors
         parts = dict(zip(ctx.aggregators, saved, strict=True))

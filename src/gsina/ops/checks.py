@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 import torch
 from torch import Tensor
 
@@ -32,6 +34,9 @@ def check_input(
             f"scores must be a floating-point tensor of shape [N], got {scores.dtype} of shape "
             f"{list(scores.shape)}."
         )
+    for name, number in (("ratio", ratio), ("temperature", temperature)):
+        if not isinstance(number, (Real, Tensor)):
+            raise ValueError(f"{name} must be a number or a tensor, got {number!r}.")
     groups = _groups(scores, index, num_groups)
     tau = torch.as_tensor(temperature, dtype=torch.float64, device=scores.device).detach()
     share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device).detach()
@@ -55,8 +60,8 @@ def check_input(
 
 
 def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Groups:
-    if num_groups is not None and num_groups < 0:
-        raise ValueError(f"num_groups must be 0 or more, got {num_groups}.")
+    if num_groups is not None and not (isinstance(num_groups, Integral) and num_groups >= 0):
+        raise ValueError(f"num_groups must be a whole number, 0 or more, got {num_groups!r}.")
     if index is None:
         if num_groups not in (None, 1):
             raise ValueError(f"without an index there is 1 group, got num_groups={num_groups}.")

@@ -3,8 +3,8 @@
 A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
 cost more than the numbers. The kernels in ``kernels.c`` make one call of them. They are built when
 the package is installed, if there is a C compiler; without them, on other devices, and for large
-groups, all is computed by torch, to rounding the same. Nothing here checks its input: what is
-odd is left to torch, which says what is wrong.
+groups, all is computed by torch, to rounding the same. What is odd is left to torch, too, which
+says what is wrong.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from gsina.ops.groups import Groups, Runs
+from gsina.ops.once import once
 
-VERSION = 3
-#: Elements a group beyond which torch, with wider vectors and several threads, is faster.
+VERSION = 4
+#: Elements a group, on average, beyond which torch is faster: with wider vectors and more threads.
 LARGE = 10_000
 
 _INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
@@ -71,6 +71,7 @@ def _library() -> Any:
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, _INT
+    library.gsina_attend_backward.restype = None
     return library
 
 
@@ -87,7 +88,7 @@ def solve(x: Tensor, ratio: Tensor, groups: Groups, near: float) -> tuple[Tensor
     if library is None or not x.is_cpu or not _suited(groups):
         return None
     x, ratio, index = x.contiguous(), ratio.contiguous(), _contiguous(groups.index)
-    bounds, dual = torch.empty(groups.num + 1, dtype=torch.long), torch.empty_like(ratio)
+    bounds, dual = x.new_empty(groups.num + 1, dtype=torch.long), torch.empty_like(ratio)
     used = library.gsina_solve(
         groups.size, groups.num, *_pointers(index, x, ratio), near, *_pointers(bounds, dual)
     )
@@ -156,15 +157,19 @@ def attend(
         Weights of the edges ``[E]``; of the nodes ``[N]``, or ``None``; the standardised scores
         ``[E]``, without gradient.
     """
-    library = kernels()
-    if torch.compiler.is_compiling() or not scores.is_cpu or scores.dtype != torch.float32:
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return None
-    if library is None or not _suited(graphs.groups):
+    library, edges, groups = kernels(), scores.numel(), graphs.groups.num
+    if library is None or not _suited(graphs.groups) or graphs.groups.size != edges:
         return None
-    edges, groups = scores.numel(), graphs.groups.num
-    index, reverse = _contiguous(graphs.groups.index), _contiguous(graphs.reverse)
-    edge_index, plain = graphs.edge_index.contiguous(), scores.detach().contiguous()
-    bounds = torch.empty(groups + 1, dtype=torch.long)
+    if not all(_is(values, torch.float32, edges) for values in (scores, noise)):
+        return None
+    reverse, edge_index = graphs.reverse, graphs.edge_index
+    if not (_is(reverse, torch.long, edges) and _is(edge_index, torch.long, 2, edges)):
+        return None
+    index, reverse = _contiguous(graphs.groups.index), _contiguous(reverse)
+    edge_index, plain = edge_index.contiguous(), scores.detach().contiguous()
+    noise, bounds = _contiguous(noise), plain.new_empty(groups + 1, dtype=torch.long)
     standard, edge, complement = (torch.empty_like(plain) for _ in range(3))
     scale, x = plain.new_empty(groups), plain.new_empty(edges, dtype=torch.float64)
     failed = library.gsina_attend(
@@ -198,7 +203,7 @@ def attend(
 
 
 class _Attend(torch.autograd.Function):
-    """The gradient of a solution that is known."""
+    """The gradient of a solution that is known; it can be taken once."""
 
     @staticmethod
     def forward(
@@ -210,7 +215,7 @@ class _Attend(torch.autograd.Function):
         return found.edge, found.node
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(
         ctx: Any, of_edge: Tensor | None, of_node: Tensor | None
     ) -> tuple[Tensor | None, None, None]:
@@ -219,7 +224,7 @@ class _Attend(torch.autograd.Function):
         found = _Solution(*ctx.saved_tensors)
         of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
         work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
-        kernels().gsina_attend_backward(
+        _library().gsina_attend_backward(
             found.scale.numel(),
             *_pointers(found.bounds, found.edge_index, found.reverse),
             *_pointers(found.standard, found.edge, found.complement, found.scale),
@@ -231,8 +236,14 @@ class _Attend(torch.autograd.Function):
 
 
 def _suited(groups: Groups) -> bool:
-    """Whether groups are small, on this process alone, and may be ascending."""
-    return type(groups) in (Groups, Runs) and groups.size <= LARGE * groups.num
+    """Whether groups are small on average, of this process alone, and may be ascending."""
+    known = type(groups) in (Groups, Runs) and _is(groups.index, torch.long, groups.size)
+    return known and groups.size <= LARGE * groups.num
+
+
+def _is(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
+    """Whether the kernels can read a tensor: on the CPU, and as expected; ``None`` is read too."""
+    return tensor is None or (tensor.is_cpu and tensor.dtype == dtype and tensor.shape == shape)
 
 
 def _contiguous(tensor: Tensor | None) -> Tensor | None:

@@ -35,7 +35,7 @@ class Dual(NamedTuple):
     Attributes:
         logits: ``x + dual`` for every element ``[N]``, float64.
         dual: The dual of each group ``[G]``, float64; infinite where the ratio is 1.
-        iterations: Evaluations of the mean, the same for all groups.
+        iterations: Evaluations of the mean; the most of any group.
     """
 
     logits: Tensor

@@ -38,10 +38,9 @@ class Groups:
         The order is ``None`` if the elements need not move. On the CPU that is found out; elsewhere
         asking would stall the device, and sorting is cheap.
         """
-        index = self.index
-        if index is None:
+        if self.index is None:
             return self, None
-        order = None
+        index, order = self.index.contiguous(), None
         if not index.is_cpu or bool((index[1:] < index[:-1]).any()):
             index, order = torch.sort(index, stable=True)
         bounds = torch.searchsorted(index, torch.arange(self.num + 1, device=index.device))

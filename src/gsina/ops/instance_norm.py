@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from gsina.ops.dropout import dropout_mask
 from gsina.ops.groups import Groups
+from gsina.ops.once import once
 
 
 def instance_norm(x: Tensor, groups: Groups, eps: float = 1e-5, correction: int = 0) -> Tensor:
@@ -22,14 +22,14 @@ def instance_norm(x: Tensor, groups: Groups, eps: float = 1e-5, correction: int 
         correction: 0 for the biased variance, 1 for the unbiased.
 
     Returns:
-        Normalised values of the shape of ``x``. The gradient is the closed form; it can be taken
-        once.
+        Normalised values of the shape of ``x``. The gradient is the closed form, and can be
+        differentiated again.
     """
     if x.dtype in (torch.bfloat16, torch.float16):  # sums of 8 or 11 bits stop growing
         return instance_norm(x.float(), groups, eps, correction).to(x.dtype)
     normal: Tensor = _InstanceNorm.apply(  # type: ignore[no-untyped-call]
         x, groups, eps, correction
-    )
+    )[0]
     return normal
 
 
@@ -77,20 +77,33 @@ def _denormalise(
 
 
 class _InstanceNorm(torch.autograd.Function):
-    """Instance norm with its gradient in closed form."""
+    """Instance norm with its gradient in closed form.
+
+    The scale is an output, too, so that the gradient is written in terms of outputs and can be
+    differentiated again: ``d scale = - scale^2 <y, dx> / free``.
+    """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, groups: Groups, eps: float, correction: int) -> Tensor:
-        normal, *statistics = _normalise(x, groups, eps, correction)
-        ctx.save_for_backward(normal, *statistics)
+    def forward(
+        ctx: Any, x: Tensor, groups: Groups, eps: float, correction: int
+    ) -> tuple[Tensor, Tensor]:
+        normal, scale, count, free = _normalise(x, groups, eps, correction)
+        ctx.save_for_backward(normal, scale, count, free)
         ctx.groups = groups
-        return normal
+        ctx.set_materialize_grads(False)
+        return normal, scale
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(
+        ctx: Any, grad: Tensor | None, of_scale: Tensor | None
+    ) -> tuple[Tensor | None, None, None, None]:
         normal, scale, count, free = ctx.saved_tensors
-        dx = _denormalise(grad, normal, scale, count, free, ctx.groups)
+        dx = None
+        if grad is not None:
+            dx = _denormalise(grad, normal, scale, count, free, ctx.groups)
+        if of_scale is not None:
+            change = normal * ctx.groups.spread(of_scale * scale.square() / free)
+            dx = -change if dx is None else dx - change
         return dx, None, None, None
 
 
@@ -107,7 +120,7 @@ class _NormReluDropout(torch.autograd.Function):
         return normal * gate
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         gate, normal, scale, count, free = ctx.saved_tensors
         dx = _denormalise(grad * gate, normal, scale, count, free, ctx.groups)

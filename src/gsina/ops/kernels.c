@@ -13,15 +13,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To be raised with every change of a signature: a library that was built before is not used. */
-#define VERSION 3
+/* To be raised here and in compiled.py with every change: a library that was built before is then
+ * not used. */
+#define VERSION 4
 
 #define LANES 4
 #define BLOCK 64
 #define MOST_STEPS 128
 #define ROUNDING 1e-13
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+/* Once for processors with wide vectors, once for all; the choice is made when it is loaded. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12
 #define WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define WIDE
@@ -34,13 +36,7 @@
 #define INLINE static inline
 #endif
 
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT
-#endif
-
-EXPORT int64_t gsina_version(void) { return VERSION; }
+int64_t gsina_version(void) { return VERSION; }
 
 /* sigmoid(x + shift) and its complement sigmoid(-x - shift), neither of them as a difference, of up
  * to BLOCK numbers. The exponential is written out, because that of the C library is made one by
@@ -169,8 +165,8 @@ static int find_bounds(int64_t size, int64_t groups, const int64_t *index, int64
  * dual       the result                                         [G]
  *
  * Returns the most evaluations of a group, or -1 if one was not found. */
-WIDE EXPORT int64_t gsina_solve(int64_t size, int64_t groups, const int64_t *index, const double *x,
-                                const double *ratio, double near, int64_t *bounds, double *dual) {
+WIDE int64_t gsina_solve(int64_t size, int64_t groups, const int64_t *index, const double *x,
+                         const double *ratio, double near, int64_t *bounds, double *dual) {
     int64_t most = 0;
     if (!find_bounds(size, groups, index, bounds))
         return -1;
@@ -208,11 +204,11 @@ static int is_pairing(int64_t edges, const int64_t *reverse) {
  * x          room to work                                       [E]
  *
  * Returns 0, or -1 if a group was not solved or an index is wrong: torch says how. */
-WIDE EXPORT int64_t gsina_attend(int64_t edges, int64_t groups, const int64_t *index,
-                                 const float *scores, const int64_t *reverse, const float *noise,
-                                 double sigma, double ratio, double factor, double eps, double near,
-                                 int64_t *bounds, float *standard, float *weight, float *complement,
-                                 float *scale, double *x) {
+WIDE int64_t gsina_attend(int64_t edges, int64_t groups, const int64_t *index,
+                          const float *scores, const int64_t *reverse, const float *noise,
+                          double sigma, double ratio, double factor, double eps, double near,
+                          int64_t *bounds, float *standard, float *weight, float *complement,
+                          float *scale, double *x) {
     if (!find_bounds(edges, groups, index, bounds) || (reverse && !is_pairing(edges, reverse)))
         return -1;
     for (int64_t g = 0; g < groups; g++) {
@@ -256,8 +252,8 @@ WIDE EXPORT int64_t gsina_attend(int64_t edges, int64_t groups, const int64_t *i
 
 /* Attention of nodes: the largest weight of the edges at a node, `isolated` where there are none,
  * and how many ends of edges have that weight. Returns 0, or -1 if an end is no node. */
-EXPORT int64_t gsina_node_max(int64_t edges, int64_t nodes, const int64_t *edge_index,
-                              const float *weight, float isolated, float *node, float *ties) {
+int64_t gsina_node_max(int64_t edges, int64_t nodes, const int64_t *edge_index,
+                       const float *weight, float isolated, float *node, float *ties) {
     const int64_t *source = edge_index, *target = edge_index + edges;
     for (int64_t i = 0; i < 2 * edges; i++)
         if (edge_index[i] < 0 || edge_index[i] >= nodes)
@@ -288,11 +284,11 @@ EXPORT int64_t gsina_node_max(int64_t edges, int64_t nodes, const int64_t *edge_
  * of_edge, of_node   gradients of the outputs, or NULL
  * work               room to work            [E]
  * of_scores          the result              [E] */
-EXPORT void gsina_attend_backward(int64_t groups, const int64_t *bounds, const int64_t *edge_index,
-                                  const int64_t *reverse, const float *standard, const float *weight,
-                                  const float *complement, const float *scale, const float *node,
-                                  const float *ties, const float *of_edge, const float *of_node,
-                                  double factor, float *work, float *of_scores) {
+void gsina_attend_backward(int64_t groups, const int64_t *bounds, const int64_t *edge_index,
+                           const int64_t *reverse, const float *standard, const float *weight,
+                           const float *complement, const float *scale, const float *node,
+                           const float *ties, const float *of_edge, const float *of_node,
+                           double factor, float *work, float *of_scores) {
     int64_t edges = bounds[groups];
     const int64_t *source = edge_index, *target = edge_index + edges;
     float *result = reverse ? work : of_scores;

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
+from gsina.ops.once import once
 
 #: Edges of which rows are in memory at a time, where that is needed.
 BLOCK = 8192
@@ -58,7 +58,7 @@ class _NeighbourSum(torch.autograd.Function):
         return _sum(h, graph.by_target, weight)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         h, weight = ctx.saved_tensors
         graph: Adjacency = ctx.graph

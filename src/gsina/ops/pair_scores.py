@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
+from gsina.ops.once import once
 
 #: Edges and hidden units in memory at a time: rows that are near in memory, blocks that a
 #: processor's cache holds.
@@ -54,7 +54,7 @@ class _PairScores(torch.autograd.Function):
         return found.index_select(0, edges.place)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         table, weight = ctx.saved_tensors
         graph: Adjacency = ctx.graph

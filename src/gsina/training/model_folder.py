@@ -106,6 +106,12 @@ def find_model(folder: Path) -> Path:
             f"the run in {folder} is not finished, so there is no model yet; go on with "
             f"gsina train --out {folder} --resume."
         )
+    if (folder / "result.json").exists():
+        raise FileNotFoundError(
+            f"{folder} is a run on a dataset of a benchmark, which reads no files of yours; `gsina "
+            f"figure gallery {folder}` shows what it looked at; `gsina train <your file>` makes a "
+            "model that predicts and explains."
+        )
     raise FileNotFoundError(
         f"there is no model in {folder}: expected {META} and {WEIGHTS}, as `gsina train "
         "<your file> --out <folder>` writes them."

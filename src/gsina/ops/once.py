@@ -1,0 +1,58 @@
+"""Gradients that can be taken once, and say so.
+
+PyTorch's ``once_differentiable`` notices a second derivative only where the whole graph is walked
+(``backward()``); ``torch.autograd.grad`` walks around it and returns a number that lacks a term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def once(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``backward`` of a ``torch.autograd.Function`` that may be any code.
+
+    If a graph of it is wanted (``create_graph=True``), what it returns depends on the tensors that
+    were saved and on the gradients that came in, by a function without a derivative.
+    """
+
+    @wraps(backward)
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with torch.no_grad():
+            found = backward(ctx, *grads)
+        if not torch.is_grad_enabled():
+            return found
+        sources = [
+            tensor
+            for tensor in (*ctx.saved_tensors, *grads)
+            if isinstance(tensor, Tensor) and tensor.requires_grad
+        ]
+        if not sources:
+            return found
+        every = found if isinstance(found, tuple) else (found,)
+        marked = tuple(
+            _NotAgain.apply(part, *sources) if isinstance(part, Tensor) else part for part in every
+        )
+        return marked if isinstance(found, tuple) else marked[0]
+
+    return wrapped
+
+
+class _NotAgain(torch.autograd.Function):
+    """The first argument, as a function of the others."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, *sources: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> None:
+        raise RuntimeError(
+            "this gradient can be taken once, and here it is differentiated again; second "
+            "derivatives of attention need scorer='plain' inside gsina.ops.compiled.torch_alone()."
+        )
