@@ -264,7 +264,7 @@ def test_features_that_are_not_finite_are_told(fitted):
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"epochs": 0}, "epochs must be a whole number, 1 or more"), ({"method": None}, "method must be a name")],
+    [({"epochs": 0}, "epochs must be .* 1 or more"), ({"method": None}, "method must be a name")],
 )
 def test_settings_that_make_no_sense(settings, message):
     with pytest.raises(ValueError, match=message):

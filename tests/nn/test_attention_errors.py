@@ -75,5 +75,5 @@ def test_fewer_graphs_than_there_are() -> None:
 
 
 def test_groups_of_another_kind() -> None:
-    with pytest.raises(ValueError, match="edge_groups must be .*Groups, got a int"):
+    with pytest.raises(ValueError, match=r"edge_groups must be .*Groups, got a int"):
         GraphSinkhornAttention(H)(torch.randn(4, H), EDGES, edge_groups=3)

@@ -97,5 +97,3 @@ def test_second_derivatives_by_torch_alone_and_refused_otherwise() -> None:
     (grad,) = torch.autograd.grad(loss, states, create_graph=True)
     with pytest.raises(RuntimeError, match="can be taken once"):
         torch.autograd.grad(grad.square().sum(), states)
-
-
