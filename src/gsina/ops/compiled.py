@@ -157,7 +157,7 @@ def attend(
         Weights of the edges ``[E]``; of the nodes ``[N]``, or ``None``; the standardised scores
         ``[E]``, without gradient.
     """
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return None
     library, edges, groups = kernels(), scores.numel(), graphs.groups.num
     if library is None or not _suited(graphs.groups) or graphs.groups.size != edges:

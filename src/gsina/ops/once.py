@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``backward`` of a ``torch.autograd.Function`` that may be any code.
+    """A ``backward`` of a ``torch.autograd.Function`` that may be any code and returns a tuple.
 
     If a graph of it is wanted (``create_graph=True``), what it returns depends on the tensors that
     were saved and on the gradients that came in, by a function without a derivative.
@@ -32,15 +32,15 @@ def once(backward: Callable[..., Any]) -> Callable[..., Any]:
             for tensor in (*ctx.saved_tensors, *grads)
             if isinstance(tensor, Tensor) and tensor.requires_grad
         ]
-        if not sources:
-            return found
-        every = found if isinstance(found, tuple) else (found,)
-        marked = tuple(
-            _NotAgain.apply(part, *sources) if isinstance(part, Tensor) else part for part in every
-        )
-        return marked if isinstance(found, tuple) else marked[0]
+        return tuple(_mark(part, sources) for part in found) if sources else found
 
     return wrapped
+
+
+def _mark(part: Any, sources: list[Tensor]) -> Any:
+    if not isinstance(part, Tensor):
+        return part
+    return _NotAgain.apply(part, *sources)  # type: ignore[no-untyped-call]
 
 
 class _NotAgain(torch.autograd.Function):
