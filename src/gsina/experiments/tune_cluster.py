@@ -52,6 +52,7 @@ def run_trials_on_ray(
     places = max(1, int(ray.cluster_resources().get("CPU", 1)))
     missing, turn = trials - ended(study), len(study.get_trials(deepcopy=False))
     running: set[Any] = set()
+    told: set[int] = set()
     try:
         while missing or running:
             late = timeout is not None and time.monotonic() - began >= timeout
@@ -64,7 +65,11 @@ def run_trials_on_ray(
                 tried, error = ray.get(reference)
                 if error is not None:
                     raise ValueError(error)
-                yield tried
+                if tried.number not in told:
+                    told.add(tried.number)
+                    yield tried
+            if not (late or missing or running):  # SQLite may hand one trial to two workers
+                missing = max(trials - ended(study), 0)
     finally:
         for reference in running:
             ray.cancel(reference, force=True)
