@@ -108,7 +108,8 @@ def train(
 
     For your own file there are defaults for everything; a run ends with a model
     folder, a table of scores and a page to look at. For named datasets, what is
-    not said follows the published recipe, if there is one.
+    not said follows the published recipe of the dataset with this network and
+    method; if there is none, general settings hold.
 
     \b
     [bold]Examples[/]
@@ -328,7 +329,8 @@ def _unpublished(recipe: Recipe) -> str:
     dataset, backbone, method = names
     return (
         f"there are no published settings here for {method} with {backbone} on {dataset}, so "
-        f"general ones hold, such as the selection rule {recipe.selection.rule}."
+        f"general ones hold for all the rest, such as rule {recipe.selection.rule} and "
+        f"batches of {recipe.optimiser.batch_size}."
     )
 
 
