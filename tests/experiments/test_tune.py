@@ -4,7 +4,9 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from gsina.data.dataset import Dataset
 from gsina.data.packed import PackedGraphs
 from gsina.data.task import Task
-from gsina.experiments import tune
+from gsina.experiments import tune, tune_cluster
 from gsina.experiments.own_recipe import OwnRecipe, is_own_recipe
 from gsina.experiments.published import default_recipe
 from gsina.experiments.recipe import Recipe
@@ -329,6 +331,49 @@ def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
     }
     return {name: value for name, value in deep.items() if values[name] != {}}
+
+
+class Inline:
+    """A cluster of two places that runs what it is given at once."""
+
+    def __init__(self) -> None:
+        self.done: dict[int, Any] = {}
+
+    def nodes(self) -> list[dict[str, bool]]:
+        return [{"Alive": True}]
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0}
+
+    def put(self, value: Any) -> Any:
+        return value
+
+    def remote(self, **options: Any) -> Any:
+        return lambda function: SimpleNamespace(remote=partial(self._start, function))
+
+    def _start(self, function: Any, *arguments: Any) -> int:
+        self.done[len(self.done)] = function(*arguments)
+        return len(self.done) - 1
+
+    def wait(self, references: list[int], num_returns: int) -> tuple[list[int], list[int]]:
+        return references[:num_returns], references[num_returns:]
+
+    def get(self, reference: int) -> Any:
+        return self.done[reference]
+
+
+def test_a_trial_that_two_workers_had_counts_once(monkeypatch, tmp_path):
+    cluster, own = Inline(), tune_cluster._run_remote
+
+    def worker(search, storage, name, turn):
+        return cluster.done[0] if turn == 2 else own(search, storage, name, turn)
+
+    monkeypatch.setattr(tune_cluster, "connect", lambda address: cluster)
+    monkeypatch.setattr(tune_cluster, "_run_remote", worker)
+    search = Search.of(recipe(1), tiny_dataset(3))
+    found = list(run_trials_on_ray(search, url(tmp_path), "test", 3, "auto"))
+    assert sorted(one.number for one in found) == [0, 1, 2]
+    assert ended(open_study(search, url(tmp_path), "test")) == 3
 
 
 @pytest.mark.slow

@@ -268,7 +268,8 @@ def run_trial(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
                 "never a number, or --epochs is too small; choose another split or more epochs."
             )
-        study.tell(trial, values[progress.best_epoch])
+        # SQLite may hand one trial to two workers; the first to end has told the study.
+        study.tell(trial, values[progress.best_epoch], skip_if_finished=True)
     except optuna.TrialPruned:
         study.tell(trial, state=_state("PRUNED"))
     except Diverged as error:

@@ -68,7 +68,7 @@ def run_trials_on_ray(
                 if tried.number not in told:
                     told.add(tried.number)
                     yield tried
-            if not (late or missing or running):  # SQLite may hand one trial to two workers
+            if not (late or missing or running):  # two workers may have had the same trial
                 missing = max(trials - ended(study), 0)
     finally:
         for reference in running:
