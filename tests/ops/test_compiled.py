@@ -210,6 +210,15 @@ def test_shares_of_one_and_empty_groups() -> None:
     assert found[0].tolist() == pytest.approx(expected)
 
 
+@needs_kernels
+def test_logits_that_do_not_fit_their_groups_are_left_to_torch() -> None:
+    x, share = torch.zeros(5, dtype=torch.float64), torch.full((1,), 0.5, dtype=torch.float64)
+    assert solve(x, share, Groups.whole(5), 1e-6) is not None
+    assert solve(x, share, Groups.whole(9), 1e-6) is None
+    assert solve(x.float(), share, Groups.whole(5), 1e-6) is None
+    assert solve(x, share[:0], Groups.whole(5), 1e-6) is None
+
+
 BATCH = tiny.whole(tiny.ragged(undirected=True))
 EDGES = BATCH.num_edges
 

@@ -35,14 +35,12 @@ _SIGNATURES = {
     "gsina_node_max": [_INT, _INT, *[_POINTER] * 2, ctypes.c_float, *[_POINTER] * 2],
     "gsina_attend_backward": [_INT, *[_POINTER] * 11, _REAL, *[_POINTER] * 2],
 }
-
-
 _ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
 
 
 @contextmanager
 def torch_alone() -> Iterator[None]:
-    """Do without the kernels in the block, to compare."""
+    """Do without the kernels in the block, in this thread."""
     token = _ALONE.set(True)
     try:
         yield
@@ -85,7 +83,9 @@ def solve(x: Tensor, ratio: Tensor, groups: Groups, near: float) -> tuple[Tensor
         near: Newton steps as short as this are the last.
     """
     library = kernels()
-    if library is None or not x.is_cpu or not _suited(groups):
+    if library is None or not _suited(groups):
+        return None
+    if not (_is(x, torch.float64, groups.size) and _is(ratio, torch.float64, groups.num)):
         return None
     x, ratio, index = x.contiguous(), ratio.contiguous(), _contiguous(groups.index)
     bounds, dual = x.new_empty(groups.num + 1, dtype=torch.long), torch.empty_like(ratio)
