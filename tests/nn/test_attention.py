@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import tiny
+from attention_cases import H, example, run
 from gsina.data.batch import Batch
 from gsina.nn.attention import (
     Attention,
@@ -22,8 +23,6 @@ from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
-
-H = 8
 
 
 class Given(nn.Module):
@@ -42,22 +41,6 @@ def attend(batch: Batch, h: Tensor, **options: Any) -> Attention:
     torch.manual_seed(1)
     module = GraphSinkhornAttention(h.size(1), **options).to(h.dtype).eval()
     return run(module, batch, h)
-
-
-def run(module: GraphSinkhornAttention, batch: Batch, h: Tensor) -> Attention:
-    return module(
-        h,
-        batch.edge_index,
-        batch.node_graph,
-        edge_groups=batch.edge_groups,
-        reverse=batch.reverse,
-    )
-
-
-def example(undirected: bool = False) -> tuple[Batch, Tensor]:
-    batch = tiny.whole(tiny.ragged(undirected=undirected))
-    torch.manual_seed(5)
-    return batch, torch.randn(batch.num_nodes, H)
 
 
 def means(weights: Tensor, batch: Batch) -> list[float]:

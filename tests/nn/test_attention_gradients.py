@@ -8,25 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import tiny
-from gsina.data.batch import Batch
-from gsina.nn.attention import Attention, GraphSinkhornAttention
+from attention_cases import H, example, run
+from gsina.nn.attention import GraphSinkhornAttention
 from gsina.ops.compiled import torch_alone
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
-
-H = 8
-
-
-def example(undirected: bool = False) -> tuple[Batch, Tensor]:
-    batch = tiny.whole(tiny.ragged(undirected=undirected))
-    torch.manual_seed(5)
-    return batch, torch.randn(batch.num_nodes, H)
-
-
-def run(module: GraphSinkhornAttention, batch: Batch, h: Tensor) -> Attention:
-    groups, reverse = batch.edge_groups, batch.reverse
-    return module(h, batch.edge_index, batch.node_graph, edge_groups=groups, reverse=reverse)
 
 
 @pytest.mark.parametrize("node", ["max", "mean", "none"])
