@@ -42,8 +42,8 @@ def _from_sequence(values: list[Any]) -> NDArray[Any]:
         shapes = list(dict.fromkeys(row.shape for row in rows))
         if len(shapes) > 1:
             raise ValueError(
-                f"all graphs must have as many labels, got some of shape {shapes[0]} and some of "
-                f"shape {shapes[1]}; put NaN where one is missing."
+                f"rows of labels must be alike, got some of shape {shapes[0]} and some of shape "
+                f"{shapes[1]}; put NaN where a label is missing."
             )
         return np.array(rows)
     array = np.empty(len(values), dtype=object)
