@@ -13,8 +13,8 @@ from pathlib import Path
 import benchmarks
 from benchmarks.report import Report, markdown, speed_page
 from benchmarks.timing import threads
-from gsina.experiments.run import commit, hardware, versions
 from gsina.ops.memory import reuse_memory
+from gsina.runs.run import commit, hardware, versions
 
 FOLDER = Path(__file__).parent.parent / "results" / "bench"
 

@@ -9,7 +9,7 @@ from torch_geometric.loader import DataLoader
 
 from benchmarks.report import Claim, Report, timing_table
 from benchmarks.timing import Candidate, interleaved
-from gsina.data import spmotif
+from gsina.datasets import spmotif
 from gsina.ops.edges import reverse_edges
 
 BATCH = 128

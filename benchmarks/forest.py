@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Claim, Report, Table
-from gsina.data.files import data_dir
-from gsina.data.own import OwnData, read_molecules
-from gsina.experiments.own_recipe import OwnRecipe, own_recipe
-from gsina.training.train_model import train_model, with_scores
+from gsina.files import data_dir
+from gsina.formats import OwnData, read_molecules
+from gsina.models.train import train_model, with_scores
+from gsina.runs.own_recipe import OwnRecipe, own_recipe
 
 SEEDS = (0, 1, 2)
 COLUMNS: dict[str, Any] = {"smiles": "smiles", "targets": ["p_np"]}

@@ -15,8 +15,8 @@ import torch
 
 from benchmarks.report import Claim, Report, Table
 from benchmarks.timing import Candidate, interleaved
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 

@@ -9,15 +9,15 @@ import sys
 import tempfile
 
 from benchmarks.report import Claim, Report, Table
-from gsina.data.parallel import cores
+from gsina.parallel import cores
 
 #: Images of each file of a quick run.
 QUICK = 1200
 #: Bounds memory from above: the peak of this process, and for each worker that of the largest.
 _PREPARE = """
 import json, resource, sys, time
-from gsina.data.mnist75sp import load
-from gsina.data.parallel import cores
+from gsina.datasets.images.mnist75sp import load
+from gsina.parallel import cores
 begin, before = time.perf_counter(), time.process_time()
 data = load(limit=json.loads(sys.argv[1]))
 seconds = time.perf_counter() - begin

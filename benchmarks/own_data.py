@@ -14,10 +14,10 @@ import torch
 
 from benchmarks.report import Claim, Report, Table
 from benchmarks.timing import interleaved
-from gsina.data.files import data_dir
-from gsina.data.own import OwnData, read_molecules, stream_molecules
-from gsina.experiments.own_recipe import own_recipe
-from gsina.training.train_model import train_model
+from gsina.files import data_dir
+from gsina.formats import OwnData, read_molecules, stream_molecules
+from gsina.models.train import train_model
+from gsina.runs.own_recipe import own_recipe
 
 FILE = "ogb/ogbg_molhiv/mapping/mol.csv.gz"
 

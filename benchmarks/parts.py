@@ -9,10 +9,10 @@ from torch import Tensor
 
 from benchmarks.report import Report, Table
 from benchmarks.timing import Candidate, Timing, interleaved
-from gsina.data import spmotif
-from gsina.data.batch import Batch
-from gsina.data.catalog import DATASETS, load_dataset
-from gsina.data.task import Task
+from gsina.datasets import spmotif
+from gsina.datasets.catalog import DATASETS, load_dataset
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.methods.gsina import GSINA
 from gsina.nn.attention import Attention

@@ -13,9 +13,9 @@ from torch_geometric.utils import degree
 from benchmarks.report import Cell, Report, Table
 from benchmarks.timing import Candidate, interleaved
 from benchmarks.training import BATCH, _batches, _step
-from gsina.data import spmotif
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
+from gsina.datasets import spmotif
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
 
 PEER = "PyG PNAConv network"
 WIDTH, LAYERS = 80, 4

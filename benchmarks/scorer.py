@@ -9,8 +9,8 @@ from torch_geometric.nn import InstanceNorm
 
 from benchmarks.report import Claim, Report, timing_table
 from benchmarks.timing import Candidate, interleaved
-from gsina.data import spmotif
-from gsina.data.batch import Batch
+from gsina.datasets import spmotif
+from gsina.graphs.batch import Batch
 from gsina.nn.scorer import NormedScorer
 from gsina.ops.groups import Groups
 

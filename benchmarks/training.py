@@ -8,10 +8,10 @@ import torch
 
 from benchmarks.report import Claim, Report, timing_table
 from benchmarks.timing import Candidate, interleaved
-from gsina.data import spmotif
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.datasets import spmotif
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 

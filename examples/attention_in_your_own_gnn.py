@@ -12,7 +12,7 @@ from torch import nn
 from torch_geometric.nn import GCN, GraphSAGE, global_add_pool
 
 from gsina import GraphSinkhornAttention
-from gsina.data import spmotif
+from gsina.datasets import spmotif
 from gsina.nn import weighted_messages
 
 

@@ -15,10 +15,10 @@ import time
 import torch
 
 from gsina import metrics
-from gsina.data.dataset import Dataset
-from gsina.data.spmotif import generate
-from gsina.data.task import Task
-from gsina.explain.posthoc import explain_split, sample_graphs
+from gsina.datasets.spmotif import generate
+from gsina.explain.posthoc.explainers import explain_split, sample_graphs
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, fit, make_selection, predict

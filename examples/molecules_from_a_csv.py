@@ -12,10 +12,10 @@ from pathlib import Path
 import torch
 
 from gsina import GraphClassifier
-from gsina.data.files import data_dir
-from gsina.data.molecules import pack_smiles
-from gsina.data.own import read_molecules
-from gsina.explain.molecule_pictures import draw_molecules
+from gsina.explain.pictures.molecules import draw_molecules
+from gsina.files import data_dir
+from gsina.formats import read_molecules
+from gsina.molecules.packing import pack_smiles
 
 torch.set_num_threads(1)  # batches of small graphs gain nothing from more
 bace = data_dir() / "ogb" / "ogbg_molbace" / "mapping" / "mol.csv.gz"

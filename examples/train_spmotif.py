@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 
-from gsina.experiments.published import default_recipe
-from gsina.experiments.run import run
-from gsina.explain.pictures import draw_subgraphs
+from gsina.explain.pictures.graphs import draw_subgraphs
+from gsina.runs.published import default_recipe
+from gsina.runs.run import run
 from gsina.training import predict
 
 torch.set_num_threads(1)  # batches of small graphs gain nothing from more

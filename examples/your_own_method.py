@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import torch
 
 from gsina import GraphClassifier
-from gsina.data.spmotif import generate
-from gsina.experiments.published import default_recipe
-from gsina.experiments.run import run
+from gsina.datasets.spmotif import generate
 from gsina.methods import METHODS, Method, Output
 from gsina.methods.registry import register
 from gsina.nn.attention import Attention
+from gsina.runs.published import default_recipe
+from gsina.runs.run import run
 
 torch.set_num_threads(1)  # batches of small graphs gain nothing from more
 

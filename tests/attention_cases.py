@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import tiny
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 from gsina.nn.attention import Attention, GraphSinkhornAttention
 
 H = 8

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 import tiny
-from gsina.data.batch import Batch
-from gsina.data.files import load_tensors, save_tensors
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.files import load_tensors, save_tensors
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods import METHODS, Method, task_loss
 
 Make = Callable[[Task], Method]

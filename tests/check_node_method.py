@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 import tiny_nodes
-from gsina.data.batch import Batch
-from gsina.data.files import load_tensors, save_tensors
+from gsina.files import load_tensors, save_tensors
+from gsina.graphs.batch import Batch
 from gsina.methods import Method
 
 Make = Callable[[], Method]

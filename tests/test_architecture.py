@@ -13,30 +13,43 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "gsina"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-_DATA = {"data", "ops", "names"}
-_NN = _DATA | {"nn"}
-_METHODS = _NN | {"methods"}
-_TRAINING = _METHODS | {"training", "metrics"}
-_EXPLAIN = _TRAINING | {"explain"}
-_EXPERIMENTS = _EXPLAIN | {"experiments", "estimators"}
-#: What each part of the package may import of the package, itself included.
-ALLOWED = {
-    "names": {"names"},
-    "ops": {"ops", "names"},
-    "data": _DATA,
-    "metrics": _DATA | {"metrics"},
-    "nn": _NN,
-    "methods": _METHODS,
-    "training": _TRAINING,
-    "explain": _EXPLAIN,
-    "experiments": _EXPERIMENTS - {"estimators"},
-    "estimators": _EXPERIMENTS - {"experiments"},
-    "cli": _EXPERIMENTS | {"cli"},
-    "__init__": _EXPERIMENTS,
-    "__main__": {"cli"},
+#: What each part of the package may import of the package besides itself; arrows point one way.
+BELOW = {
+    "errors": "",
+    "names": "",
+    "files": "errors names",
+    "parallel": "errors",
+    "ops": "errors names",
+    "graphs": "ops files parallel",
+    "metrics": "graphs",
+    "molecules": "graphs",
+    "datasets": "molecules",
+    "formats": "datasets",
+    "nn": "graphs",
+    "methods": "nn",
+    "training": "methods metrics",
+    "models": "training formats",
+    "explain": "models",
+    "estimators": "explain",
+    "runs": "explain",
+    "tuning": "runs",
+    "paper": "tuning",
+    "cli": "paper estimators",
+    "__init__": "estimators runs",
+    "__main__": "cli",
 }
-#: Who may write files; others go through the atomic helpers of `gsina.data.files`.
-WRITERS = ("data/", "training/", "explain/", "experiments/run.py")
+
+
+def reach(part: str) -> set[str]:
+    """Everything below a part, itself included."""
+    return {part}.union(*(reach(below) for below in BELOW[part].split()))
+
+
+ALLOWED = {part: reach(part) for part in BELOW}
+#: The only commands that know the reproduction of the paper.
+PAPER_COMMANDS = ("bench", "report", "figure", "demo")
+#: Who may write files; others go through the atomic helpers of `gsina.files`.
+WRITERS = ("files.py", "datasets/", "formats/", "training/", "models/", "explain/", "runs/run.py")
 LONGEST = 400
 
 

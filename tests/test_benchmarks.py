@@ -56,7 +56,7 @@ def test_the_straightforward_scorer_is_the_same_function() -> None:
 def test_the_plain_pna_network_is_as_wide_and_as_deep() -> None:
     from benchmarks.pna_epoch import PNANetwork, _peer_step
 
-    from gsina.data import spmotif
+    from gsina.datasets import spmotif
     from gsina.nn.backbones import PNA
 
     graphs = spmotif.generate(0.5, "train", num_per_class=2)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gsina.data.spmotif import generate
-from gsina.data.task import Task
+from gsina.datasets.spmotif import generate
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gsina.experiments.figure_one import read_numbers
-from gsina.experiments.properties_page import properties_page, rows_of
-from gsina.experiments.report import results_page
-from gsina.experiments.results import Results
+from gsina.paper.figures.separability import read_numbers
+from gsina.paper.grid.results import Results
+from gsina.paper.report.properties import properties_page, rows_of
+from gsina.paper.report.results_page import results_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]

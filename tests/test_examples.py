@@ -71,7 +71,7 @@ def test_molecules_from_a_csv(run, tmp_path):
 
 @pytest.mark.data
 def test_molecules_from_a_csv_with_real_ones(tmp_path):
-    from gsina.data.files import data_dir
+    from gsina.files import data_dir
 
     if not (data_dir() / "ogb" / "ogbg_molbace").exists():
         pytest.skip("the BACE file of OGB is not in the data folder")

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from gsina import metrics
-from gsina.data.task import METRICS, Task
+from gsina.graphs.task import METRICS, Task
 
 CLASSES = Task("multiclass", 3)
 BINARY = Task("binary", 2, "roc_auc")

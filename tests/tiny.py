@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch_geometric.data import Data
 
-from gsina.data import spmotif
-from gsina.data.batch import Batch
-from gsina.data.dataset import Dataset
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.datasets import spmotif
+from gsina.graphs.batch import Batch
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 
 CLASSES = Task("multiclass", 3)
 FEATURES = 4

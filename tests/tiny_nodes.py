@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from gsina.data.dataset import Dataset
-from gsina.data.packed import PackedGraphs, offsets
-from gsina.data.task import Task
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs, offsets
+from gsina.graphs.task import Task
 
 FEATURES = 6
 CLASSES = 3

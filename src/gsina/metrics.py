@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
 from torch import Tensor
 
-from gsina.data.task import Task
+from gsina.graphs.task import Task
 
 Floats = NDArray[np.float64]
 

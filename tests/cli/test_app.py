@@ -9,7 +9,7 @@ import pytest
 
 from gsina import __version__
 from gsina.cli.options import command, pairs
-from gsina.experiments import convergence
+from gsina.paper.studies import convergence
 
 
 def test_help_and_version(gsina):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gsina.data.registry import Entry
-from gsina.experiments import runtime, tables
-from gsina.experiments.published import default_recipe
-from gsina.experiments.tables import Cell, Table
-from gsina.experiments.tuning_budget import tuned
+from gsina.datasets.registry import Entry
+from gsina.paper import tables
+from gsina.paper.studies import runtime
+from gsina.paper.tables.table import Cell, Table
+from gsina.paper.tables.tuned import tuned
+from gsina.runs.published import default_recipe
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from gsina.cli.datasets import _options
 from gsina.cli.explained import explanations
-from gsina.data.catalog import DATASETS
+from gsina.datasets.catalog import DATASETS
 from gsina.methods import METHODS
 
 

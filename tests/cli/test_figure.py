@@ -10,14 +10,15 @@ import pytest
 import torch
 
 import tiny_nodes
-from gsina.experiments import gallery, tables
-from gsina.experiments.figure_one import read_numbers
-from gsina.experiments.gallery import draw_gallery
-from gsina.experiments.properties_page import properties_page, rows_of
-from gsina.experiments.published import default_recipe
-from gsina.experiments.run import Run
-from gsina.experiments.run import run as run_recipe
-from gsina.experiments.tables import Cell, Table
+from gsina.paper import tables
+from gsina.paper.figures import gallery
+from gsina.paper.figures.gallery import draw_gallery
+from gsina.paper.figures.separability import read_numbers
+from gsina.paper.report.properties import properties_page, rows_of
+from gsina.paper.tables.table import Cell, Table
+from gsina.runs.published import default_recipe
+from gsina.runs.run import Run
+from gsina.runs.run import run as run_recipe
 
 SMALL = ("--data-option", "num_per_class=6", "--epochs", 1)
 

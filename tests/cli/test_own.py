@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from gsina.cli import app
+from gsina.models.folder import load_model
 from gsina.training import loop
-from gsina.training.model_folder import load_model
 
 pytest.importorskip("rdkit")
 
@@ -100,8 +100,8 @@ def test_predict_answers_every_row_in_order(gsina, trained, tmp_path):
 
 
 def test_the_file_agrees_with_the_model_in_python(gsina, trained, tmp_path, monkeypatch):
-    from gsina.data.molecules import pack_smiles
-    from gsina.experiments import own_predict
+    from gsina.models import predict as own_predict
+    from gsina.molecules.packing import pack_smiles
 
     small = own_predict.stream_molecules
     monkeypatch.setattr(own_predict, "stream_molecules", lambda *a: small(*a, chunk=4))

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from gsina.cli.own_options import OPTIONS
-from gsina.data.own import read_nodes
-from gsina.training.model_folder import load_model
+from gsina.formats import read_nodes
+from gsina.models.folder import load_model
 
 TABLES = ("--nodes", "nodes.csv", "--edges", "edges.csv")
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gsina.cli import progress, show
 from gsina.cli.progress import Epochs, load_with_bar
-from gsina.data.catalog import DATASETS, Entry
+from gsina.datasets.catalog import DATASETS, Entry
 
 
 def record(epoch: int, accuracy: float, best: bool) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.runs import SMALL, assert_same_run, records, result
-from gsina.data.files import locked
+from gsina.files import locked
 from gsina.training import loop
 
 

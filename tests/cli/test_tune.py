@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gsina.cli import show
-from gsina.experiments import tune
-from gsina.experiments.tune import Search, Tried
+from gsina.tuning import study as tune
+from gsina.tuning.study import Search, Tried
 
 pytest.importorskip("optuna")
 

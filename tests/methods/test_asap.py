@@ -9,7 +9,7 @@ import torch
 from torch_geometric.nn import ASAPooling as PygASAPooling
 
 import tiny
-from gsina.data.packed import PackedGraphs
+from gsina.graphs.packed import PackedGraphs
 from gsina.methods.asap import ASAP, ASAPConfig, ASAPooling
 from gsina.nn.predictor import NetworkSpec
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 import tiny
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods import Method, Output, label_loss, task_loss
 
 

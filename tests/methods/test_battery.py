@@ -9,11 +9,11 @@ import pytest
 
 import tiny
 from check_method import CHECKS, NETWORK_CHECKS, Make
-from gsina.data.task import Task
-from gsina.experiments.published import default_recipe, usual_backbone
+from gsina.graphs.task import Task
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
+from gsina.runs.published import default_recipe, usual_backbone
 
 #: Settings that only cost time here, or that keep a dozen graphs from being learned by heart.
 QUICK: dict[str, dict[str, Any]] = {

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import tiny
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.dir import DIR, DIRConfig
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.ops.groups import Groups

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import tiny_nodes
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.methods.eerm import EERM, Editors, EERMConfig, View, flip_edges
 from gsina.nn.predictor import NetworkSpec

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 import tiny
-from gsina.data.task import Task
+from gsina.graphs.task import Task
 from gsina.methods.eiil import EIIL, EIILConfig, worst_environments
-from gsina.methods.environments import loss_slopes
+from gsina.methods.parts.environments import loss_slopes
 from gsina.nn.predictor import NetworkSpec
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8})

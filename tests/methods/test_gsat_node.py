@@ -10,9 +10,9 @@ import torch
 
 import tiny
 from check_method import CHECKS, Make
-from gsina.data.featurize import ATOM_FEATURE_SIZES
-from gsina.data.task import Task
+from gsina.graphs.task import Task
 from gsina.methods.gsat import GSAT, GSATConfig
+from gsina.molecules.features import ATOM_FEATURE_SIZES
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec
 from gsina.nn.scorer import NodeScorer

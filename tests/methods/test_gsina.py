@@ -12,8 +12,8 @@ from torch_geometric.nn import GATConv, GCNConv, Sequential, models
 
 import tiny
 from gsina import GSINA
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods import GSINAConfig, build_method
 from gsina.nn.predictor import NetworkSpec, Predictor
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tiny
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 from gsina.methods.gsina import GSINA, GSINAConfig
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.connectivity import edge_connectivity_loss

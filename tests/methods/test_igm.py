@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import tiny
-from gsina.data.packed import PackedGraphs
+from gsina.graphs.packed import PackedGraphs
 from gsina.methods.igm import IGM, IGMConfig
-from gsina.methods.mixing import join_parts, partners
+from gsina.methods.parts.mixing import join_parts, partners
 from gsina.nn.predictor import NetworkSpec
 from gsina.nn.subgraph import edge_subgraph
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import tiny
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 from gsina.methods import Method, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.nn.readout import readout

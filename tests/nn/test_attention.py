@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import tiny
 from attention_cases import H, example, run
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 from gsina.nn.attention import (
     Attention,
     GraphSinkhornAttention,

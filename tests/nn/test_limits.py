@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import models
 
 import tiny
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods import ERM, GSINA
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES, PNA

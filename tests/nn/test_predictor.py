@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINEConv, global_add_pool
 
 import tiny
-from gsina.data.task import Task
+from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.network import run_network

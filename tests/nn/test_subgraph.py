@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 import tiny
-from gsina.data.packed import PackedGraphs
+from gsina.graphs.packed import PackedGraphs
 from gsina.nn.subgraph import edge_subgraph
 
 

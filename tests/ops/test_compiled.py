@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import tiny
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 from gsina.nn.attention import node_attention, standardise
 from gsina.ops import compiled
 from gsina.ops.compiled import Graphs, attend, kernels, solve, torch_alone

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from gsina.data.files import load_tensors, save_tensors
+from gsina.files import load_tensors, save_tensors
 from gsina.training.checkpoint import (
     Checkpoint,
     copy_weights,

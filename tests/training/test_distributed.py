@@ -13,9 +13,9 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor
 
-from gsina.data.dataset import Dataset
-from gsina.data.spmotif import generate
-from gsina.data.task import Task
+from gsina.datasets.spmotif import generate
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.task import Task
 from gsina.methods import build_method
 from gsina.methods.base import Method
 from gsina.nn.predictor import NetworkSpec

@@ -11,9 +11,9 @@ import torch
 import tiny
 import tiny_nodes
 from gsina import metrics
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods import GSINA, GSINAConfig, build_method, label_loss
 from gsina.methods.base import Output
 from gsina.nn.predictor import NetworkSpec

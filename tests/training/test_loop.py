@@ -13,9 +13,9 @@ import pytest
 import torch
 
 import tiny
-from gsina.data.dataset import Dataset
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods import Method, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import (

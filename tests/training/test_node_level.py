@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import tiny_nodes
-from gsina.data.catalog import DATASETS, load_dataset
-from gsina.data.dataset import Dataset
-from gsina.data.neighbours import sampled_batches
+from gsina.datasets.catalog import DATASETS, load_dataset
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.neighbours import sampled_batches
 from gsina.methods import GSINA, METHODS, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, evaluate, fit, make_selection, seed_everything

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 import tiny
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
 from gsina.methods import ERM
-from gsina.methods.environments import attach_environment
+from gsina.methods.parts.environments import attach_environment
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, fit, make_selection, seed_everything
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import tiny
-from gsina.data.files import load_tensors
+from gsina.files import load_tensors
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import (

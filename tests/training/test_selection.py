@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gsina.data.task import Task
+from gsina.graphs.task import Task
 from gsina.training.loop import Progress, Settings, _finished, _judge
 from gsina.training.selection import (
     SELECTIONS,

@@ -17,9 +17,10 @@ from gsina.cli.progress import load_with_bar
 from gsina.names import METRICS
 
 if TYPE_CHECKING:
-    from gsina.experiments.results import Job, Results
-    from gsina.experiments.runner import Finished
-    from gsina.experiments.tables import Cell, Table
+    from gsina.paper.grid.results import Results
+    from gsina.paper.grid.runner import Finished
+    from gsina.paper.tables.table import Cell, Table
+    from gsina.runs.job import Job
 
 ResultsFolder = Annotated[
     Path,
@@ -85,8 +86,8 @@ def bench(
     gsina bench runtime
     """
     use_threads(threads)
-    from gsina.experiments.tables import TABLES, make_table
     from gsina.names import check_name
+    from gsina.paper.tables import TABLES, make_table
 
     check_name(table, [*TABLES, "convergence", "runtime"], "table")
     given = {
@@ -101,7 +102,7 @@ def bench(
     }
     _check_options(table, [name for name, value in given.items() if value])
     if table == "convergence":
-        from gsina.experiments.convergence import write_convergence
+        from gsina.paper.studies.convergence import write_convergence
 
         folder = out or Path("docs")
         write_convergence(folder, results / "convergence.json")
@@ -110,7 +111,7 @@ def bench(
     if table == "runtime":
         _runtime(results, quick)
         return
-    from gsina.experiments.tuning_budget import jobs_of, parts, resolve, save_choices
+    from gsina.paper.tables.tuned import jobs_of, parts, resolve, save_choices
 
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
     store = open_results(results)
@@ -149,7 +150,7 @@ def bench(
 
 def open_results(folder: Path) -> Results:
     """The results in a folder, which must not be one of result files itself."""
-    from gsina.experiments.results import Results
+    from gsina.paper.grid.results import Results
 
     if any(folder.glob("*-seed*.json")):
         raise ValueError(
@@ -172,9 +173,9 @@ def _check_options(table: str, given: list[str]) -> None:
 
 def _runtime(results: Path, quick: bool) -> None:
     """Measure the runtime table, show it, and keep it unless it was quick."""
-    from gsina.data.files import save_json
-    from gsina.experiments.runtime import begun_file, begun_runtime, measure, save_runtime
-    from gsina.experiments.runtime_report import runtime_markdown
+    from gsina.files import save_json
+    from gsina.paper.report.runtime import runtime_markdown
+    from gsina.paper.studies.runtime import begun_file, begun_runtime, measure, save_runtime
 
     if quick:
         show.say(runtime_markdown(measure(quick=True, tell=show.say)))
@@ -196,8 +197,8 @@ def _runtime(results: Path, quick: bool) -> None:
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
     """The jobs to run next, every one once: cells may share runs."""
-    from gsina.experiments.runner import pending
-    from gsina.experiments.tuning_budget import resolve
+    from gsina.paper.grid.runner import pending
+    from gsina.paper.tables.tuned import resolve
 
     cells = resolve(table, store).cells
     jobs = pending([job for cell in cells for job in cell.jobs], store)
@@ -222,7 +223,7 @@ def _without_data(jobs: list[Job]) -> set[str]:
 
 def _measure(table: Table, store: Results) -> None:
     """Measure a few steps of every kind of run in the table, and keep the times of an epoch."""
-    from gsina.experiments.estimate import about, kind_name, measure_epoch, save_epochs
+    from gsina.paper.grid.estimate import about, kind_name, measure_epoch, save_epochs
 
     kinds = {kind_name(job.recipe): job for cell in table.cells for job in cell.jobs[:1]}
     missing = _without_data(list(kinds.values()))
@@ -241,9 +242,9 @@ def _announce(
     table: Table, waiting: list[Job], store: Results, processes: int, dry_run: bool
 ) -> None:
     """Say what is done, what is not, and how long it will take."""
-    from gsina.data.catalog import DATASETS
-    from gsina.experiments.estimate import estimate
-    from gsina.experiments.runner import pending
+    from gsina.datasets.catalog import DATASETS
+    from gsina.paper.grid.estimate import estimate
+    from gsina.paper.grid.runner import pending
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
@@ -283,7 +284,7 @@ def _announce(
 
 def _after_trials(cell: Cell) -> int:
     """Runs of a cell after its trials, one of which may be a run of the cell, too."""
-    from gsina.experiments.tables import TRIAL_SEED
+    from gsina.paper.tables.table import TRIAL_SEED
 
     shared = {TRIAL_SEED} if cell.trials == cell.choices else set()
     return len(set(cell.seeds) - shared) if cell.trials else 0
@@ -291,7 +292,7 @@ def _after_trials(cell: Cell) -> int:
 
 def _label(cell: Cell, job: Job) -> str:
     """What a run is: of cells for several test splits, on the data they share."""
-    from gsina.experiments.tuning_budget import describe
+    from gsina.paper.tables.tuned import describe
 
     data = cell.column if cell.split == "test" else cell.recipe.data.name
     if not cell.trials:
@@ -322,7 +323,7 @@ class _Grid:
         self._show(f"{self.labels[job.name]}: epoch {record['epoch'] + 1}")
 
     def on_finished(self, finished: Finished) -> None:
-        from gsina.experiments.results import metric_of, ood_score
+        from gsina.paper.grid.results import metric_of, ood_score
 
         self.done, self.part = self.done + 1, 0.0
         label = self.labels[finished.job.name]
@@ -360,7 +361,7 @@ def _run(
     table: Table, waiting: list[Job], store: Results, processes: int, cluster: str | None
 ) -> set[str]:
     """Run jobs; the names of those that could not be finished."""
-    from gsina.experiments.runner import run_jobs
+    from gsina.paper.grid.runner import run_jobs
 
     grid = _Grid(table, len(waiting))
     failed = set()

@@ -54,7 +54,7 @@ def _tell(row: dict[str, Any]) -> None:
         show.say(f"{key:8} {row[key]}")
     show.say(f"{'files':8} {'here' if row['here'] else 'not here'}")
     if row["options"]:
-        from gsina.data.catalog import DATASETS
+        from gsina.datasets.catalog import DATASETS
 
         show.say("options, as in: --data-option NAME=VALUE")
         load = DATASETS[row["name"]].load
@@ -62,7 +62,7 @@ def _tell(row: dict[str, Any]) -> None:
 
 
 def _rows() -> list[dict[str, Any]]:
-    from gsina.data.catalog import DATASETS
+    from gsina.datasets.catalog import DATASETS
 
     return [
         {

@@ -14,8 +14,8 @@ from gsina.cli.options import Threads, command, use_threads
 from gsina.cli.progress import Epochs
 
 if TYPE_CHECKING:
-    from gsina.data.dataset import Dataset
-    from gsina.experiments.run import Run
+    from gsina.graphs.dataset import Dataset
+    from gsina.runs.run import Run
 
 BIAS = 0.5
 #: A third of the benchmark's training graphs and fewer epochs, to be done in a few minutes.
@@ -61,9 +61,9 @@ def demo(
 
 
 def _train(seed: int, quick: bool) -> dict[str, Run]:
-    from gsina.data.catalog import load_dataset
-    from gsina.experiments.published import default_recipe
-    from gsina.experiments.run import run
+    from gsina.datasets.catalog import load_dataset
+    from gsina.runs.published import default_recipe
+    from gsina.runs.run import run
 
     per_class, epochs = (QUICK_PER_CLASS, QUICK_EPOCHS) if quick else (PER_CLASS, EPOCHS)
     data: dict[str, Any] = {"bias": BIAS, "num_per_class": per_class}
@@ -89,7 +89,7 @@ def _introduce(dataset: Dataset) -> None:
 
 
 def _save(out: Path, runs: dict[str, Run]) -> None:
-    from gsina.data.files import save_json
+    from gsina.files import save_json
 
     for method, finished in runs.items():
         save_json(out / f"{method}.json", finished.result)
@@ -99,8 +99,8 @@ def _draw(path: Path, finished: Run) -> Path:
     """Draw fresh graphs of the size that training has, whose bases say nothing of the class."""
     import torch
 
-    from gsina.data import spmotif
-    from gsina.explain.pictures import draw_subgraphs
+    from gsina.datasets import spmotif
+    from gsina.explain.pictures.graphs import draw_subgraphs
     from gsina.training import predict
 
     graphs = spmotif.generate(BIAS, "val", num_per_class=10 * COLUMNS, seed=1)

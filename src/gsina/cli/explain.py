@@ -40,8 +40,8 @@ def explain(
     gsina explain run graph.pt -o page.html
     """
     use_threads(threads)
-    from gsina.experiments.own_explain import explain_file, explain_nodes
-    from gsina.training.model_folder import load_model
+    from gsina.explain.new_data import explain_file, explain_nodes
+    from gsina.models.folder import load_model
 
     model = load_model(run)
     files = input_files(model.task.level, file, nodes, edges)

@@ -39,9 +39,9 @@ def gallery(
     gsina figure gallery runs/first --split val --columns 8 --out subgraphs.png
     """
     use_threads(threads)
-    from gsina.experiments.gallery import draw_gallery
-    from gsina.experiments.own_folder import REPORT, is_own_run
-    from gsina.experiments.trained import load_run
+    from gsina.paper.figures.gallery import draw_gallery
+    from gsina.runs.own_folder import REPORT, is_own_run
+    from gsina.runs.trained import load_run
 
     if is_own_run(run):
         raise ValueError(
@@ -79,8 +79,8 @@ def separability(
     gsina figure separability --seeds 0,1,2
     """
     use_threads(threads)
-    from gsina.experiments.figure_one import write_figure_one
-    from gsina.experiments.recipe import Recipe
+    from gsina.paper.figures.separability import write_figure_one
+    from gsina.runs.recipe import Recipe
 
     def on_epoch(recipe: Recipe, seed: int, record: dict[str, Any]) -> None:
         accuracy = show.number(record["val"]["accuracy"], "accuracy")

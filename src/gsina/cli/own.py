@@ -16,10 +16,10 @@ from gsina.cli.progress import Count, Epochs
 from gsina.names import METRICS, SPLITS
 
 if TYPE_CHECKING:
-    from gsina.data.own import OwnData
-    from gsina.experiments.own import OwnRun
-    from gsina.experiments.own_recipe import OwnRecipe
-    from gsina.training.train_model import Trial
+    from gsina.formats import OwnData
+    from gsina.models.train import Trial
+    from gsina.runs.own import OwnRun
+    from gsina.runs.own_recipe import OwnRecipe
 
 #: Metrics shown besides the main one.
 ALSO = ("roc_auc", "accuracy", "f1", "rmse", "r2")
@@ -43,8 +43,8 @@ class OwnPlan(NamedTuple):
 
 def run_plan(plan: OwnPlan, resume: bool, force: bool) -> None:
     """Make the recipe, from options or from the run to resume, and train."""
-    from gsina.experiments.own_folder import read_own_run
-    from gsina.experiments.own_recipe import OwnRecipe
+    from gsina.runs.own_folder import read_own_run
+    from gsina.runs.own_recipe import OwnRecipe
 
     kind, _, source, method, backbone, options, changes, seed, out = plan
     if kind is None:
@@ -68,7 +68,7 @@ def run_plan(plan: OwnPlan, resume: bool, force: bool) -> None:
 
 def make_recipe(plan: OwnPlan) -> tuple[OwnRecipe, Path]:
     """The recipe that the options say, and where a run goes when nothing is said."""
-    from gsina.experiments.own_recipe import own_recipe
+    from gsina.runs.own_recipe import own_recipe
 
     kind, file, source, method, backbone, options, changes, _, _ = plan
     assert kind is not None
@@ -102,7 +102,7 @@ def make_recipe(plan: OwnPlan) -> tuple[OwnRecipe, Path]:
 
 def run_recipe(file: Path, seed: int | None, out: Path | None, resume: bool, force: bool) -> None:
     """Train a recipe for a user's file, as ``gsina tune`` writes it."""
-    from gsina.experiments.own_recipe import OwnRecipe
+    from gsina.runs.own_recipe import OwnRecipe
 
     recipe = OwnRecipe.read(file)
     folder = out or default_out(recipe.data.files, recipe.data.kind)
@@ -117,7 +117,7 @@ def default_out(files: tuple[Path | str, ...], kind: str) -> Path:
 
 def train_own(recipe: OwnRecipe, seed: int, out: Path, *, resume: bool, force: bool) -> None:
     """Read, train, and say what came out."""
-    from gsina.experiments.folder import alone_in
+    from gsina.runs.folder import alone_in
 
     if resume and force:
         raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
@@ -126,9 +126,9 @@ def train_own(recipe: OwnRecipe, seed: int, out: Path, *, resume: bool, force: b
 
 
 def _train_own(recipe: OwnRecipe, seed: int, out: Path, resume: bool, force: bool) -> None:
-    from gsina.experiments.folder import saved
-    from gsina.experiments.own import run_own
-    from gsina.experiments.own_folder import claim_own, note_own
+    from gsina.runs.folder import saved
+    from gsina.runs.own import run_own
+    from gsina.runs.own_folder import claim_own, note_own
 
     claim_own(out, recipe, seed, resume=resume, force=force)
     bars = Bars(recipe, out, resume)
@@ -176,7 +176,7 @@ class Bars:
 
     def on_trial(self, trial: Trial) -> None:
         """A training begins."""
-        from gsina.experiments.folder import saved
+        from gsina.runs.folder import saved
 
         self.__exit__(None, None, None)
         folder = trial.folder(self.out) or self.out
@@ -201,7 +201,7 @@ class Bars:
 
 
 def _introduce(own: OwnData) -> None:
-    from gsina.experiments.own import shifted
+    from gsina.runs.own import shifted
 
     task, far = own.dataset.task, shifted(own)
     parts = sorted(own.dataset.splits, key=lambda split: [*SPLITS, split].index(split))

@@ -108,7 +108,7 @@ def takes_source(command: Callable[..., None]) -> Callable[..., None]:
 
 def kind_of(text: str) -> str | None:
     """What a file or folder holds, by its name; ``None`` if the text is no file."""
-    from gsina.data.catalog import DATASETS
+    from gsina.datasets.catalog import DATASETS
 
     if text in DATASETS:
         return None
@@ -155,7 +155,7 @@ def read_options(source: Source, kind: str, path: Path | None) -> dict[str, Any]
 
 
 def _targets(source: Source, path: Path | None) -> Sequence[str]:
-    from gsina.data.own.table import header
+    from gsina.formats.table import header
 
     if source.target:
         return source.target

@@ -70,8 +70,8 @@ def predict(
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
     use_threads(threads)
-    from gsina.experiments.own_predict import edges_file, predict_file, predict_nodes
-    from gsina.training.model_folder import load_model
+    from gsina.models.folder import load_model
+    from gsina.models.predict import edges_file, predict_file, predict_nodes
 
     model = load_model(run)
     files = input_files(model.task.level, file, nodes, edges)

@@ -12,11 +12,11 @@ from rich.progress import BarColumn, Progress, TextColumn
 from gsina.cli import show
 
 if TYPE_CHECKING:
-    from gsina.data.dataset import Dataset
+    from gsina.graphs.dataset import Dataset
 
 
 class Epochs:
-    """Shows epochs as they pass; give its methods to :func:`gsina.experiments.run.run`.
+    """Shows epochs as they pass; give its methods to :func:`gsina.runs.run.run`.
 
     Args:
         label: What is trained.
@@ -148,7 +148,7 @@ class Count:
 
 def load_with_bar(name: str, options: dict[str, Any]) -> Dataset:
     """Load a dataset; a download, or the first preparation, shows how far it is."""
-    from gsina.data.catalog import DATASETS, load_dataset
+    from gsina.datasets.catalog import DATASETS, load_dataset
 
     with Count(f"preparing {name}") as count:
         takes = "progress" in inspect.signature(DATASETS[name].load).parameters

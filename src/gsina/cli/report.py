@@ -36,10 +36,10 @@ def report(
     gsina report sensitivity-r --out docs/tables
     gsina report --out docs/results.md
     """
-    from gsina.experiments import report as pages
-    from gsina.experiments.runtime import read_runtime
-    from gsina.experiments.tables import TABLES, make_table
-    from gsina.experiments.tuning_budget import jobs_of
+    from gsina.paper.report import results_page as pages
+    from gsina.paper.studies.runtime import read_runtime
+    from gsina.paper.tables import TABLES, make_table
+    from gsina.paper.tables.tuned import jobs_of
 
     if table is not None:
         check_name(table, [*TABLES, "runtime"], "table")
@@ -53,7 +53,7 @@ def report(
         )
     folder = _folder(results, out if table is not None else None)
     if table == "runtime":
-        from gsina.experiments.runtime_report import runtime_markdown, write_runtime
+        from gsina.paper.report.runtime import runtime_markdown, write_runtime
 
         content = read_runtime(results)
         _print_markdown(runtime_markdown(content))

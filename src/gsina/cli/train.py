@@ -27,8 +27,8 @@ from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Epochs, load_with_bar
 
 if TYPE_CHECKING:
-    from gsina.data.dataset import Dataset
-    from gsina.experiments.recipe import Recipe
+    from gsina.graphs.dataset import Dataset
+    from gsina.runs.recipe import Recipe
     from gsina.training.distributed import Ranks
 
 
@@ -136,8 +136,8 @@ def train(
         neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
     )
     given = given_only(method=method, backbone=backbone) | data | options | changes
-    from gsina.experiments.own_folder import is_own_run
-    from gsina.experiments.own_recipe import is_own_recipe
+    from gsina.runs.own_folder import is_own_run
+    from gsina.runs.own_recipe import is_own_recipe
 
     own = None if dataset is None else kind_of(dataset)
     if source.nodes is not None or source.edges is not None:
@@ -214,11 +214,11 @@ def _plan(
     out: Path | None,
 ) -> Plan:
     """Make the recipe from options, from a file, or from the run to resume."""
-    from gsina.data.catalog import DATASETS
-    from gsina.experiments.folder import default_folder, read_run
-    from gsina.experiments.published import default_recipe
-    from gsina.experiments.recipe import Recipe
+    from gsina.datasets.catalog import DATASETS
     from gsina.methods.registry import check_can
+    from gsina.runs.folder import default_folder, read_run
+    from gsina.runs.published import default_recipe
+    from gsina.runs.recipe import Recipe
 
     if file is not None:
         recipe = Recipe.read(file)
@@ -244,7 +244,7 @@ def _plan(
 
 
 def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
-    from gsina.experiments.folder import alone_in
+    from gsina.runs.folder import alone_in
     from gsina.training.distributed import join
     from gsina.training.versions import versions
 
@@ -260,8 +260,8 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
 
 def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
     """The part of the first process, which writes the folder and talks."""
-    from gsina.experiments.folder import Saved, claim, note_run, saved
-    from gsina.experiments.run import run
+    from gsina.runs.folder import Saved, claim, note_run, saved
+    from gsina.runs.run import run
 
     recipe, seed, out = plan
     claim(out, recipe, seed, resume=resume, force=force)
@@ -305,7 +305,7 @@ def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ran
 
 def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
     """The part of the other processes of a job: no word, no file."""
-    from gsina.experiments.run import run
+    from gsina.runs.run import run
 
     ranks.agree("")  # the first process prepares the data for all
     run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)
@@ -313,7 +313,7 @@ def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
 
 def _show(recipe: Recipe) -> None:
     """Print a recipe as a file for ``--recipe``."""
-    from gsina.experiments.toml import to_toml
+    from gsina.runs.toml import to_toml
 
     note = _unpublished(recipe)
     show.say((f"# {note}\n" if note else "") + to_toml(recipe.model_dump()).rstrip("\n"))
@@ -321,7 +321,7 @@ def _show(recipe: Recipe) -> None:
 
 def _unpublished(recipe: Recipe) -> str:
     """A sentence if nothing was published for these three, so that runs may not compare."""
-    from gsina.experiments.published import is_published
+    from gsina.runs.published import is_published
 
     names = recipe.data.name, recipe.backbone.name, recipe.method.name
     if is_published(*names):
@@ -336,7 +336,7 @@ def _unpublished(recipe: Recipe) -> str:
 
 def _shifted(plan: Plan) -> bool:
     """Whether the test data differ from the training data in kind."""
-    from gsina.data.catalog import DATASETS
+    from gsina.datasets.catalog import DATASETS
 
     return not DATASETS[plan.recipe.data.name].shift.startswith("none")
 

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from gsina.cli import show
 
 if TYPE_CHECKING:
-    from gsina.data.task import Task
-    from gsina.experiments.tune import Tried
+    from gsina.graphs.task import Task
+    from gsina.tuning.study import Tried
 
 
 class Trials:

@@ -30,9 +30,9 @@ from gsina.cli.trials import Trials, settings_text
 from gsina.names import METRICS, SPLITS
 
 if TYPE_CHECKING:
-    from gsina.data.dataset import Dataset
-    from gsina.experiments.recipe import Recipe
-    from gsina.experiments.tune import Search, Tuned
+    from gsina.graphs.dataset import Dataset
+    from gsina.runs.recipe import Recipe
+    from gsina.tuning.study import Search, Tuned
 
 #: Trials in the table at the end.
 SHOWN = 5
@@ -141,8 +141,8 @@ def tune(
         recipe, folder = _named_recipe(dataset, method, backbone, data, options, changes)
     folder = folder if out is None else out
 
-    from gsina.experiments.folder import check_folder
-    from gsina.experiments.tune import Search, default_storage
+    from gsina.runs.folder import check_folder
+    from gsina.tuning.study import Search, default_storage
 
     check_folder(folder)
 
@@ -166,7 +166,7 @@ def _named_recipe(
     options: dict[str, Any],
     changes: dict[str, Any],
 ) -> tuple[Recipe, Path]:
-    from gsina.experiments.published import default_recipe
+    from gsina.runs.published import default_recipe
 
     if dataset is None:
         raise ValueError("name your file or a dataset; gsina datasets lists them.")
@@ -176,7 +176,7 @@ def _named_recipe(
 
 
 def _load(recipe: Recipe) -> Dataset:
-    from gsina.experiments.own_recipe import OwnRecipe
+    from gsina.runs.own_recipe import OwnRecipe
 
     if not isinstance(recipe, OwnRecipe):
         return load_with_bar(recipe.data.name, recipe.data.options)
@@ -207,9 +207,9 @@ def _search(
     ray: str | None,
     out: Path,
 ) -> None:
-    from gsina.experiments.tune import ended, hide_password, open_study, run_trials, summary
-    from gsina.experiments.tune_cluster import check_reachable, run_trials_on_ray
-    from gsina.experiments.tune_report import write_tuned
+    from gsina.tuning.cluster import check_reachable, run_trials_on_ray
+    from gsina.tuning.report import write_tuned
+    from gsina.tuning.study import ended, hide_password, open_study, run_trials, summary
 
     if ray is not None:
         check_reachable(storage, ray)

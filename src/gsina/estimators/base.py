@@ -12,19 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from gsina.data.dataset import Dataset
-from gsina.data.task import Level
 from gsina.estimators.inputs import as_graphs, check_features
 from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.task import Level
 from gsina.methods import make_config
-from gsina.nn.attention import Attention
-from gsina.nn.predictor import NetworkSpec
-from gsina.training import Settings
-from gsina.training.evaluate import Predictions
-from gsina.training.model import Architecture, Model
-from gsina.training.model_folder import load_model, save_model
-from gsina.training.selection import StrictBest
-from gsina.training.train_model import (
+from gsina.models.folder import load_model, save_model
+from gsina.models.model import Architecture, Model
+from gsina.models.train import (
     Plan,
     first_epoch,
     named_spec,
@@ -32,6 +27,11 @@ from gsina.training.train_model import (
     takes,
     train_model,
 )
+from gsina.nn.attention import Attention
+from gsina.nn.predictor import NetworkSpec
+from gsina.training import Settings
+from gsina.training.evaluate import Predictions
+from gsina.training.selection import StrictBest
 
 log = logging.getLogger("gsina")
 
@@ -65,7 +65,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         verbose: Whether to log every epoch (logger ``gsina``).
 
     Attributes:
-        model_: The trained :class:`~gsina.training.model.Model`.
+        model_: The trained :class:`~gsina.models.model.Model`.
         history_: Losses and validation scores of every epoch.
         best_ratio_: The ratio that was used, ``None`` for methods without.
     """

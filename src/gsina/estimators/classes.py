@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina import metrics
-from gsina.data.dataset import Dataset
-from gsina.data.own import OwnData
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Level, Task
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.labels import as_labels, find_classes, missing
-from gsina.training.model import Model
+from gsina.formats import OwnData
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Level, Task
+from gsina.models.model import Model
 
 
 class ClassesMixin(GraphEstimator):

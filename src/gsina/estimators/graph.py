@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gsina import metrics
-from gsina.data.dataset import Dataset
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 
 
 class GraphClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.data.dataset import Dataset
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Level
+from gsina.graphs.batch import Batch
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Level
 
 #: One graph in so many is held out for validation if none are given.
 HELD_OUT = 10

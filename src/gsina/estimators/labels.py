@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.data.task import Task
+from gsina.graphs.task import Task
 
 #: More different labels that are no whole numbers are surely measurements.
 MOST_BROKEN = 20

@@ -12,14 +12,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from gsina.data.dataset import Dataset
-from gsina.data.own.masks import check_apart
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Level
 from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode, missing
 from gsina.estimators.networks import OwnBackbone
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.masks import check_apart
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Level
 from gsina.training import Settings
 
 PARTS = ("train", "val", "test")

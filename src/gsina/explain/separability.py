@@ -20,8 +20,8 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.data.files import write_aside
-from gsina.data.packed import PackedGraphs
+from gsina.files import write_aside
+from gsina.graphs.packed import PackedGraphs
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,6 @@ from gsina.methods.cnc import CNC, CNCConfig
 from gsina.methods.dir import DIR, DIRConfig
 from gsina.methods.eerm import EERM, EERMConfig
 from gsina.methods.eiil import EIIL, EIILConfig
-from gsina.methods.environments import EnvironmentConfig
 from gsina.methods.erm import ERM, ERMConfig
 from gsina.methods.gib import GIB, GIBConfig
 from gsina.methods.gsat import GSAT, GSATConfig
@@ -15,6 +14,7 @@ from gsina.methods.gsina import GSINA, GSINAConfig
 from gsina.methods.ib_irm import IBIRM, IBIRMConfig
 from gsina.methods.igm import IGM, IGMConfig
 from gsina.methods.irm import IRM, IRMConfig
+from gsina.methods.parts.environments import EnvironmentConfig
 from gsina.methods.registry import METHODS, build_method, make_config
 from gsina.methods.sugar import SuGAr, SuGArConfig
 from gsina.methods.vrex import VREx

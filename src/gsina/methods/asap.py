@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import LEConv
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
 from gsina.methods.registry import register
 from gsina.nn.attention import Attention

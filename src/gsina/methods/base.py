@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
 from gsina.ops.shared import is_shared, total
 

@@ -9,12 +9,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
-from gsina.methods import contrast
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
+from gsina.methods.parts import contrast
+from gsina.methods.parts.splitting import ABOUT, Split, Splitter, represent_part, with_features
 from gsina.methods.registry import register
-from gsina.methods.splitting import ABOUT, Split, Splitter, represent_part, with_features
 from gsina.names import check_name
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor
@@ -117,7 +117,7 @@ class CIGA(Method):
 
         CE(c) + alpha L_contrast + beta L_rest,
 
-    with the supervised contrastive loss of :mod:`gsina.methods.contrast` over the batch, and
+    with the supervised contrastive loss of :mod:`gsina.methods.parts.contrast` over the batch, and
     L_rest the mean of the rest's losses q_i over the graphs with ``q_i > CE_i``: the rest may say
     of the label what it can, but not more than the invariant part. CIGAv1 has ``beta = 0``.
 

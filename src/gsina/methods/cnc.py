@@ -8,12 +8,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
-from gsina.methods import contrast
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.reference import ReferenceConfig, WithReference
+from gsina.methods.parts import contrast
+from gsina.methods.parts.reference import ReferenceConfig, WithReference
 from gsina.methods.registry import register
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor
@@ -58,7 +58,7 @@ class CNC(WithReference, Method):
     1. A second network of the same make, the reference, is trained by ERM before the first epoch;
        what it predicts for a training graph, p_i, is the graph's pseudo-environment.
     2. The loss is ``CE + alpha`` times the contrastive loss of the graph states in front of the
-       head (:func:`~gsina.methods.contrast.contrastive_loss`). Positives of i are j with
+       head (:func:`~gsina.methods.parts.contrast.contrastive_loss`). Positives of i are j with
        ``y_j = y_i, p_j != p_i``; negatives are j with ``y_j != y_i, p_j = p_i``. A batch without
        any positive takes all pairs of one class, one without any negative all pairs of two.
 

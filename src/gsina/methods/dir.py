@@ -8,11 +8,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.parts.splitting import ABOUT
 from gsina.methods.registry import register
-from gsina.methods.splitting import ABOUT
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics

@@ -7,17 +7,17 @@ from typing import Literal
 
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
-from gsina.methods.environments import (
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
+from gsina.methods.irm import FORMS, irm_penalty
+from gsina.methods.parts.environments import (
     ABOUT,
     AcrossEnvironments,
     check_penalty,
     loss_slopes,
 )
-from gsina.methods.irm import FORMS, irm_penalty
-from gsina.methods.reference import ReferenceConfig, WithReference
+from gsina.methods.parts.reference import ReferenceConfig, WithReference
 from gsina.methods.registry import register
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
 from gsina.methods.registry import register
 from gsina.nn.predictor import NetworkSpec, Predictor

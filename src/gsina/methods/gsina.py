@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
 from gsina.names import check_name

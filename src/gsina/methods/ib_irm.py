@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 from gsina.methods.base import task_loss
-from gsina.methods.environments import ABOUT, AcrossEnvironments
 from gsina.methods.irm import IRMConfig, irm_penalty
+from gsina.methods.parts.environments import ABOUT, AcrossEnvironments
 from gsina.methods.registry import register
 
 

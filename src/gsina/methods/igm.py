@@ -8,12 +8,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
-from gsina.methods.mixing import join_parts, partners
-from gsina.methods.registry import register
-from gsina.methods.splitting import (
+from gsina.methods.parts.mixing import join_parts, partners
+from gsina.methods.parts.splitting import (
     ABOUT,
     Split,
     Splitter,
@@ -21,6 +20,7 @@ from gsina.methods.splitting import (
     represent_part,
     with_features,
 )
+from gsina.methods.registry import register
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics

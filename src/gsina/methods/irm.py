@@ -7,9 +7,9 @@ from typing import Literal
 
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
-from gsina.methods.environments import (
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
+from gsina.methods.parts.environments import (
     ABOUT,
     AcrossEnvironments,
     EnvironmentConfig,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gsina.data.task import KINDS, LEVELS, Task
+from gsina.graphs.task import KINDS, LEVELS, Task
 from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec
 

@@ -8,12 +8,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
-from gsina.methods import contrast
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.parts import contrast
+from gsina.methods.parts.splitting import ABOUT, Splitter, represent_part, with_features
 from gsina.methods.registry import register
-from gsina.methods.splitting import ABOUT, Splitter, represent_part, with_features
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor

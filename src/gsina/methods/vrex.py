@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.methods.environments import (
+from gsina.graphs.batch import Batch
+from gsina.methods.parts.environments import (
     ABOUT,
     AcrossEnvironments,
     EnvironmentConfig,

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from gsina.data.batch import Batch
-from gsina.data.task import Task
+from gsina.graphs.batch import Batch
+from gsina.graphs.task import Task
 from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES

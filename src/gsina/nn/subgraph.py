@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from gsina.data.batch import Batch
+from gsina.graphs.batch import Batch
 
 
 def edge_subgraph(batch: Batch, edges: Tensor) -> Batch:

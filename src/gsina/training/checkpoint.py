@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gsina.data.files import load_tensors, save_tensors
+from gsina.files import load_tensors, save_tensors
 
 FORMAT = 1
 

@@ -22,8 +22,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from gsina.data.batch import Batch
-from gsina.data.packed import PackedGraphs
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
 from gsina.methods.base import Method
 from gsina.ops.shared import shared_batch
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from gsina import metrics
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods.base import Method, label_loss
 from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.data.batch import Batch
-from gsina.data.dataset import Dataset
-from gsina.data.files import to_json, write_aside
-from gsina.data.neighbours import count_seeds, sampled_batches
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.files import to_json, write_aside
+from gsina.graphs.batch import Batch
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.neighbours import count_seeds, sampled_batches
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 from gsina.methods.base import Method
 from gsina.names import check_name
 from gsina.training.checkpoint import (

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.data.packed import PackedGraphs, offsets
-from gsina.data.task import Task
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.layout import layout
 from gsina.explain.page.molecule import draw_molecule
 from gsina.explain.page.readings import read
+from gsina.graphs.packed import PackedGraphs, offsets
+from gsina.graphs.task import Task
 from gsina.training.evaluate import Predictions
 
 __all__ = ["PageGraph", "page_graphs"]

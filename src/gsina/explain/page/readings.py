@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.data.packed import PackedGraphs
-from gsina.data.task import Task
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
 
 #: Targets that are named one by one; of more, only their number is said.
 NAMED_TARGETS = 3

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gsina.data.files import write_aside
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.whole import condense
+from gsina.files import write_aside
 from gsina.names import check_name
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
 

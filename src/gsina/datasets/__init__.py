@@ -1,0 +1,1 @@
+"""The named datasets, one file per family."""

@@ -1,0 +1,1 @@
+"""Datasets whose nodes are classified."""

@@ -1,0 +1,140 @@
+"""ogbn-arxiv by year: papers and their citations; what is the subject of the newest ones?
+
+Hu et al., "Open Graph Benchmark", 2020; with a shift of time in EERM (Wu et al. 2022). A window of
+years (a, b] is the graph of all papers up to year b, of which those after year a are scored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gsina.datasets.nodes.whole_graphs import (
+    NodeGraph,
+    check_ids,
+    node_archive,
+    pack,
+    read_gzip,
+    stamp,
+)
+from gsina.datasets.raw.sources import Progress, RawFile, at_hand
+from gsina.datasets.raw.tables import check_rows, read_column, read_table
+from gsina.datasets.registry import Entry, register
+from gsina.graphs.dataset import Dataset, cached
+from gsina.graphs.task import Task
+
+VERSION = 1
+ARCHIVE = RawFile("ogb/arxiv.zip", "http://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip")
+PARTS = ("edge", "node-feat", "node-label", "node_year", "num-node-list", "num-edge-list")
+FILES = {part: RawFile(f"ogb/ogbn_arxiv/raw/{part}.csv.gz") for part in PARTS}
+CLASSES = 40
+#: Years (a, b] of each split.
+WINDOWS = {
+    "train": (1950, 2011),
+    "val": (2011, 2014),
+    "test-2014-2016": (2014, 2016),
+    "test-2016-2018": (2016, 2018),
+    "test-2018-2020": (2018, 2020),
+}
+
+
+def load(*, undirected: bool = False, progress: Progress | None = None) -> Dataset:
+    """Load ogbn-arxiv in windows of years.
+
+    Args:
+        undirected: Add the opposite of every citation; the benchmark goes from the citing paper to
+            the cited one only.
+        progress: Called during a download.
+
+    Returns:
+        ``train``, ``val`` and ``test-2014-2016``, ``-2016-2018``, ``-2018-2020``; one graph each,
+        ``x`` float ``[N, 128]``, ``node_y`` int64 ``[N]`` and the ``mask`` of scored papers.
+    """
+    node_archive(ARCHIVE, {f"raw/{part}.csv.gz": file for part, file in FILES.items()}, progress)
+    dataset = cached(f"ogbn-arxiv-v{VERSION}-{stamp(list(FILES.values()))}", _prepare)
+    if not undirected:
+        return dataset
+    both = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}
+    return Dataset(dataset.name, dataset.task, both, dataset.notes)
+
+
+def windows(year: NDArray[np.int64]) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """For each split, which papers ``[N]`` are in its graph and which of all are scored."""
+    return {
+        split: (year <= last, (year <= last) & (year > first))
+        for split, (first, last) in WINDOWS.items()
+    }
+
+
+def read_years() -> NDArray[np.int64]:
+    """Year of every paper ``[N]``."""
+    return read_column(*_text("node_year"))
+
+
+def _prepare() -> Dataset:
+    papers, citations = (_count("num-node-list"), _count("num-edge-list"))
+    x, edges = _table("node-feat", papers, np.float32), _table("edge", citations)
+    label, year = _table("node-label", papers)[:, 0], _table("node_year", papers)[:, 0]
+    check_ids(edges, papers, FILES["edge"].target)
+    task = Task("multiclass", CLASSES, level="node")
+    task.check(torch.from_numpy(label), str(FILES["node-label"].target))
+    splits = {}
+    for number, (split, (kept, scored)) in enumerate(windows(year).items()):
+        if not scored.any():
+            raise ValueError(
+                f"{FILES['node_year'].target} has no paper for {split}, years {WINDOWS[split]}; it "
+                f"is altered: delete it and fetch it again from {ARCHIVE.url}."
+            )
+        splits[split] = pack([_window(x, edges, label, kept, scored)], [number])
+    return Dataset("ogbn-arxiv", task, splits)
+
+
+def _window(
+    x: NDArray[np.float32],
+    edges: NDArray[np.int64],
+    label: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    scored: NDArray[np.bool_],
+) -> NodeGraph:
+    """The graph of the papers ``kept`` and of the citations between them."""
+    place = np.cumsum(kept) - 1
+    inside = edges[kept[edges].all(axis=1)]
+    return NodeGraph(
+        x=torch.from_numpy(x[kept]),
+        edge_index=torch.from_numpy(place[inside.T]),
+        y=torch.from_numpy(label[kept]),
+        mask=torch.from_numpy(scored[kept]),
+    )
+
+
+def _count(part: str) -> int:
+    return int(read_column(*_text(part), rows=1)[0])
+
+
+def _text(part: str) -> tuple[bytes, str]:
+    path = FILES[part].target
+    return read_gzip(path), str(path)
+
+
+def _table(part: str, rows: int, dtype: type[Any] = np.int64) -> NDArray[Any]:
+    text, source = _text(part)
+    table = read_table(text, source, dtype)
+    check_rows(table, rows, source)
+    return table
+
+
+register(
+    Entry(
+        name="ogbn-arxiv",
+        load=load,
+        task="subject of a paper, 40 classes",
+        size="5 graphs of 17,401 to 169,343 papers",
+        metric="accuracy",
+        shift="time",
+        at_hand=lambda: at_hand(*FILES.values()) or at_hand(ARCHIVE),
+        level="node",
+    )
+)

@@ -1,0 +1,119 @@
+"""What the node datasets share: whole graphs as splits, raw files, and checks of their content."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file, unpack
+from gsina.graphs.packed import PackedGraphs, offsets
+
+
+@dataclass(frozen=True)
+class NodeGraph:
+    """One graph with labels on its nodes.
+
+    Attributes:
+        x: Node features ``[N, F]``.
+        edge_index: Source and target of every edge ``[2, E]``, int64.
+        y: Labels, one row a node.
+        mask: Nodes that count ``[N]``, bool; ``None`` for all.
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    y: Tensor
+    mask: Tensor | None = None
+
+
+def pack(graphs: Sequence[NodeGraph], environments: Sequence[int]) -> PackedGraphs:
+    """Graphs end to end, each with the number of its environment."""
+    masks = [graph.mask for graph in graphs if graph.mask is not None]
+    return PackedGraphs(
+        x=torch.cat([graph.x for graph in graphs]),
+        edge_index=torch.cat([graph.edge_index for graph in graphs], dim=1),
+        node_ptr=offsets(torch.tensor([graph.x.size(0) for graph in graphs])),
+        edge_ptr=offsets(torch.tensor([graph.edge_index.size(1) for graph in graphs])),
+        node_y=torch.cat([graph.y for graph in graphs]),
+        mask=torch.cat(masks) if masks else None,
+        environment=torch.tensor(environments),
+    )
+
+
+def node_archive(
+    archive: RawFile, members: Mapping[str, RawFile], progress: Progress | None = None
+) -> None:
+    """Unpack an official archive unless the files ``members`` are all there."""
+    if at_hand(*members.values()):
+        return
+    path = raw_file(archive, progress=progress)
+    try:
+        unpack(path, {member: file.target for member, file in members.items()})
+    except OSError as error:
+        folder = next(iter(members.values())).target.parent
+        raise FileNotFoundError(
+            f"{path} cannot be unpacked to {folder} ({error.strerror or error}); unpack it there "
+            f"yourself, or point GSINA_DATA to a folder that can be written to."
+        ) from error
+
+
+def read_gzip(path: Path) -> bytes:
+    """Content of a gzip file.
+
+    Raises:
+        ValueError: If it is not whole.
+    """
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+        ) from error
+
+
+def check_ids(ids: NDArray[np.int64], count: int, source: Path, *, first: int = 1) -> None:
+    """Raise if a row ``[rows, 2]`` of an edge list names a node that is not there.
+
+    Args:
+        ids: Node numbers.
+        count: Number of nodes.
+        source: The file.
+        first: Line of the file in which row 0 stands.
+    """
+    wrong = ((ids < 0) | (ids >= count)).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"{source} has the edge {ids[row, 0]} -> {ids[row, 1]} in line {row + first}, but "
+            f"nodes are numbered from 0 to {count - 1}; delete it and fetch it again."
+        )
+
+
+def fingerprint(*arrays: NDArray[Any]) -> str:
+    """Sixteen hexadecimal digits of the SHA-256 of arrays, as int64 in rows.
+
+    Unlike the checksum of a file it does not depend on compression, line ends or the layout of the
+    container, in which copies of one dataset differ.
+    """
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(str(array.shape).encode())
+        digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def stamp(files: Sequence[RawFile]) -> str:
+    """A key of the present state of files, for the cache: another file, another key."""
+    states = [(file.path, file.target.stat()) for file in files if file.target.is_file()]
+    text = ";".join(f"{path}:{state.st_size}:{state.st_mtime_ns}" for path, state in states)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

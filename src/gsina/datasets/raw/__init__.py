@@ -1,0 +1,1 @@
+"""Raw files: where they come from, and safe readers of old formats."""

@@ -1,0 +1,63 @@
+"""The datasets by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.task import Level
+from gsina.names import check_name
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of ``gsina datasets``.
+
+    Attributes:
+        name: The name on the command line.
+        load: Makes the dataset; keyword options are those of the loader.
+        task: What is predicted, in words.
+        size: Number of graphs, in words.
+        metric: The metric of the benchmark.
+        shift: What differs between training and test.
+        at_hand: Whether the raw files are there (or none are needed).
+        level: Whether graphs or nodes are classified.
+    """
+
+    name: str
+    load: Callable[..., Dataset]
+    task: str
+    size: str
+    metric: str
+    shift: str
+    at_hand: Callable[[], bool] = lambda: True
+    level: Level = "graph"
+
+
+DATASETS: dict[str, Entry] = {}
+
+
+def register(entry: Entry) -> Entry:
+    """Add a dataset to the list."""
+    DATASETS[entry.name] = entry
+    return entry
+
+
+def load_dataset(name: str, **options: Any) -> Dataset:
+    """Load a dataset by name; options go to its loader.
+
+    Raises:
+        FileNotFoundError: Its files are not there; says where to put them, and which
+                datasets of the same level are.
+    """
+    entry = DATASETS[check_name(name, DATASETS, "dataset")]
+    try:
+        return entry.load(**options)
+    except FileNotFoundError as error:
+        if error.errno is not None:
+            raise
+        alike = (other for other in DATASETS.values() if other.level == entry.level)
+        there = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
+        raise FileNotFoundError(f"{str(error).rstrip('.')}; at hand are {there}.") from error

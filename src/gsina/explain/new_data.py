@@ -1,0 +1,183 @@
+"""A page of the graphs of a file that the model is surest of."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gsina.explain.report import node_page, page
+from gsina.graphs.packed import PackedGraphs, offsets
+from gsina.models.answers import confidence, truth
+from gsina.models.model import Model
+from gsina.models.predict import OnRows, Summary, chunks, name_column, node_graph
+from gsina.training.evaluate import Predictions
+
+#: The scores on the page of new data are not scores of that data.
+THEN = "scores of the model when it was trained"
+
+
+class Found(NamedTuple):
+    """One graph of the page; sorted by the first two."""
+
+    sure: float
+    order: int
+    name: str
+    graph: PackedGraphs
+    prediction: Predictions
+
+
+def explain_file(
+    model: Model,
+    path: Path,
+    out: Path,
+    *,
+    top: int = 20,
+    smiles: str | None = None,
+    model_name: str = "",
+    on_rows: OnRows | None = None,
+) -> Summary:
+    """Write a page of the ``top`` graphs that the model is surest of.
+
+    Args:
+        model: A model of molecules or graphs.
+        path: A file of them; it is read piece by piece.
+        out: The page.
+        top: How many; of numbers those with the largest predictions.
+        smiles: Column of the SMILES; by default that of the training file.
+        model_name: Name of the model's folder, to say on the page.
+        on_rows: Called after every piece of the file.
+    """
+    summary = Summary()
+    best: list[Found] = []
+    column = name_column(model, smiles)
+    for piece in chunks(model, path, smiles):
+        if len(piece.graphs):
+            rows = [piece.rows[place] for place in piece.position.tolist()]
+            graphs = replace(piece.graphs, y=truth(model, rows))
+            found = model.predict(graphs)
+            sure = confidence(model, found.logits)
+            for graph in sure.topk(min(top, len(sure))).indices.tolist():
+                order = -(summary.rows + int(piece.position[graph]))
+                name = rows[graph][column].strip()
+                if len(best) < top or (float(sure[graph]), order) > best[0][:2]:
+                    one = Found(float(sure[graph]), order, name, *_one(graphs, found, graph))
+                    (heapq.heappushpop if len(best) >= top else heapq.heappush)(best, one)
+        summary.rows += len(piece.rows)
+        summary.unreadable += len(piece.reasons)
+        if on_rows is not None:
+            on_rows(summary.rows)
+    if not best:
+        raise ValueError(f"{path.name} has no row that can be read, so there is nothing to show.")
+    best.sort(reverse=True)
+    graphs, predictions = _join(best)
+    names = [one.name for one in best]
+    page(
+        path=out,
+        model=model,
+        graphs=graphs,
+        predictions=predictions,
+        names=names,
+        name=path.name,
+        summary=[
+            ("model", _model_in_words(model, model_name)),
+            ("shown", f"{len(best)} of {summary.rows} rows, {_first_ones(model)}"),
+            ("could not be read", f"{summary.unreadable} of {summary.rows} rows"),
+        ],
+        scores_caption=THEN,
+        order=_order(model),
+    )
+    return summary
+
+
+def explain_nodes(
+    model: Model, files: Sequence[Path], out: Path, *, top: int = 20, model_name: str = ""
+) -> Summary:
+    """Write a page of the neighbourhoods of the ``top`` nodes that the model is surest of.
+
+    Args:
+        model: A model of nodes.
+        files: The table of nodes and that of edges; or one file of tensors, if the model was
+            trained on one.
+        out: The page.
+        top: How many; of numbers those with the largest predictions.
+        model_name: Name of the model's folder, to say on the page.
+    """
+    graphs, names, warnings = node_graph(model, files)
+    sure = confidence(model, model.predict(graphs).logits)
+    nodes = sure.topk(min(top, len(sure))).indices
+    node_page(
+        out,
+        model,
+        graphs,
+        nodes,
+        names,
+        files[0].name,
+        [
+            ("model", _model_in_words(model, model_name)),
+            ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
+        ],
+        warnings,
+        scores_caption=THEN,
+        order=_order(model),
+    )
+    return Summary(rows=len(sure))
+
+
+def _model_in_words(model: Model, name: str) -> str:
+    kind = f"{model.architecture.method} on {model.architecture.backbone}"
+    return f"{name} ({kind})" if name else kind
+
+
+def _first_ones(model: Model) -> str:
+    return f"the {'largest' if model.task.kind == 'regression' else 'surest'} first"
+
+
+def _order(model: Model) -> str:
+    """The order of :func:`confidence`, in the words of the page's own control."""
+    return "Largest prediction" if model.task.kind == "regression" else "Most confident"
+
+
+def _one(graphs: PackedGraphs, found: Predictions, graph: int) -> tuple[PackedGraphs, Predictions]:
+    nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
+    edges = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
+
+    def part(values: Tensor | None, rows: slice) -> Tensor | None:
+        return None if values is None else values[rows].clone()
+
+    prediction = Predictions(
+        found.logits[[graph]],
+        part(found.edge, edges),
+        part(found.node, nodes),
+        part(found.scores, edges),
+    )
+    return graphs[[graph]], prediction
+
+
+def _join(best: list[Found]) -> tuple[PackedGraphs, Predictions]:
+    """The graphs and their predictions end to end."""
+
+    def cat(values: list[Tensor | None], dim: int = 0) -> Tensor | None:
+        there = [value for value in values if value is not None]
+        return torch.cat(there, dim) if len(there) == len(values) else None
+
+    graphs, found = [one.graph for one in best], [one.prediction for one in best]
+    joined = PackedGraphs(
+        x=torch.cat([graph.x for graph in graphs]),
+        edge_index=torch.cat([graph.edge_index for graph in graphs], dim=1),
+        node_ptr=offsets(torch.tensor([graph.x.size(0) for graph in graphs])),
+        edge_ptr=offsets(torch.tensor([graph.edge_index.size(1) for graph in graphs])),
+        y=cat([graph.y for graph in graphs]),
+    )
+    predictions = Predictions(
+        torch.cat([one.logits for one in found]),
+        cat([one.edge for one in found]),
+        cat([one.node for one in found]),
+        cat([one.scores for one in found]),
+    )
+    return joined, predictions

@@ -1,0 +1,1 @@
+"""Explainers of a trained plain network."""

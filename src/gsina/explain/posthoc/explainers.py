@@ -1,0 +1,117 @@
+"""Post-hoc explanations of a trained plain network: GNNExplainer, PGExplainer and GraphMask.
+
+The algorithms are those of ``torch_geometric.explain``; each file beside this one says what it
+changes. They explain what the model itself predicts, right or wrong, and see no ground truth.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from gsina.explain.posthoc.frozen import FrozenModel, Progress
+from gsina.explain.posthoc.gnn_explainer import GNNExplainer
+from gsina.explain.posthoc.graphmask import GraphMask
+from gsina.explain.posthoc.pg_explainer import PGExplainer
+from gsina.graphs.packed import PackedGraphs
+from gsina.methods.erm import ERM
+from gsina.names import check_name
+
+
+class Explainer(Protocol):
+    """A frozen dataclass of settings that can score the edges of graphs."""
+
+    def explain(
+        self,
+        model: FrozenModel,
+        graphs: PackedGraphs,
+        train: PackedGraphs | None = None,
+        progress: Progress | None = None,
+    ) -> Tensor:
+        """Scores ``[E]`` of the edges of ``graphs``; larger is more important."""
+        ...
+
+
+EXPLAINERS: dict[str, type[Explainer]] = {
+    "gnnexplainer": GNNExplainer,
+    "pgexplainer": PGExplainer,
+    "graphmask": GraphMask,
+}
+
+
+def make_explainer(explainer: str | Explainer) -> Explainer:
+    """An explainer by name, with the settings of its paper, or as it is given.
+
+    A name may be followed by numbers that differ: ``"gnnexplainer,steps=500,learning_rate=0.1"``.
+    """
+    if not isinstance(explainer, str):
+        return explainer
+    name, *settings = explainer.split(",")
+    kind = EXPLAINERS[check_name(name, EXPLAINERS, "explainer")]
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    values = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        values[check_name(key, known, f"setting of {name}")] = json.loads(value)
+    return kind(**values)
+
+
+def sample_graphs(graphs: PackedGraphs, limit: int | None, seed: int = 0) -> PackedGraphs:
+    """``limit`` graphs drawn without replacement, in their order; all if there are no more."""
+    if limit is None or limit >= len(graphs):
+        return graphs
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, or None for all graphs; got {limit}.")
+    drawn = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed))
+    return graphs[drawn[:limit].sort().values]
+
+
+def explain_split(
+    method: ERM,
+    graphs: PackedGraphs,
+    explainer: str | Explainer,
+    *,
+    train: PackedGraphs | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Tensor:
+    """Score every edge of a split by its share in what a trained ERM model predicts.
+
+    Args:
+        method: The trained model; it is not changed.
+        graphs: The graphs to explain. Their labels and truth are not used.
+        explainer: ``gnnexplainer``, ``pgexplainer`` or ``graphmask``, or one of these classes with
+            settings: ``GNNExplainer(steps=500, learning_rate=0.1)``.
+        train: Graphs that ``pgexplainer`` and ``graphmask`` are trained on.
+        limit: Explain only that many graphs: those of ``sample_graphs(graphs, limit, seed)``.
+        seed: Seeds the sample, the masks and the explainer's training; nothing else is touched.
+        progress: Called with the steps done and in all.
+
+    Returns:
+        Scores ``[E]`` in [0, 1], in the order of the edges of ``graphs`` (of the sample, if there
+        is a ``limit``). The two directions of an undirected edge share the mean of their scores.
+
+    Raises:
+        ValueError: The explainer is unknown, needs ``train``, or ``method`` is not ERM.
+    """
+    if not isinstance(method, ERM):
+        raise ValueError(
+            f"post-hoc explainers explain a plain network, an ERM model; got a "
+            f"{type(method).__name__}, which brings its own attention."
+        )
+    chosen = sample_graphs(graphs, limit, seed)
+    if len(chosen) == 0:
+        raise ValueError("got a split without graphs, expected at least one to explain.")
+    model = FrozenModel(method)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        scores = make_explainer(explainer).explain(model, chosen, train, progress)
+    if chosen.reverse is None:
+        return scores
+    start = chosen.edge_ptr[:-1].repeat_interleave(chosen.edge_ptr.diff())
+    return (scores + scores[chosen.reverse + start]) / 2

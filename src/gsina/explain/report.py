@@ -1,0 +1,217 @@
+"""The page of a model on a user's graphs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
+from gsina.explain.page import page_graphs, write_page
+from gsina.formats import OwnData
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
+from gsina.models.answers import class_names, target_names
+from gsina.models.model import Model
+from gsina.names import METRICS, SPLITS
+from gsina.nn.attention import GraphSinkhornAttention
+from gsina.training.evaluate import Predictions
+
+#: Graphs on the page of a run.
+PAGE_GRAPHS = 500
+#: Nodes whose neighbourhoods are on it.
+PAGE_NODES = 100
+#: Targets and classes that the head of the page names one by one.
+NAMED = 8
+#: What a drawing of a node shows, with attention or without.
+NEIGHBOURHOOD = (
+    f"Every drawing is the part of one graph within {HOPS} steps of the predicted node, at most "
+    f"{LARGEST} nodes of it."
+)
+WHOLE_GRAPH = (
+    "The weights are the model's, which shares them out over the whole graph: those of one drawing "
+    "may all be large or all be small. The sliders solve over the whole graph too."
+)
+#: Where the model's weights are no soft top-r in every graph.
+OTHER_ATTENTION = (
+    "The weights are the model's own until a slider is moved; a slider solves the soft top-r in "
+    "every graph, which this model does not do, so it keeps only the order of the edges."
+)
+
+
+def write_report(path: Path, model: Model, own: OwnData) -> None:
+    """The page of up to 500 test graphs, or of the neighbourhoods of 100 test nodes."""
+    split = "test" if "test" in own.dataset.splits else "val"
+    graphs, name = own.dataset.splits[split], own.dataset.name
+    summary = [
+        ("model", f"{model.architecture.method} on {model.architecture.backbone}"),
+        ("split", split_in_words(own)),
+    ]
+    if model.task.level == "node":
+        ids = (graphs.x[:, 0] == graphs.x[:, 0] if graphs.mask is None else graphs.mask).nonzero()
+        chosen = _some(ids.flatten(), PAGE_NODES)
+        summary.append(("shown", f"{len(chosen)} of {len(ids)} nodes of the {split} split"))
+        node_page(path, model, graphs, chosen, own.names["all"], name, summary, own.warnings)
+        return
+    chosen = _some(torch.arange(len(graphs)), PAGE_GRAPHS)
+    summary.append(("shown", f"{len(chosen)} of {len(graphs)} graphs of the {split} split"))
+    graphs = graphs[chosen]
+    names = [own.names[split][i] for i in chosen.tolist()]
+    page(path, model, graphs, model.predict(graphs), names, name, summary, own.warnings)
+
+
+def node_page(
+    path: Path,
+    model: Model,
+    graphs: PackedGraphs,
+    nodes: Tensor,
+    names: Sequence[str],
+    name: str,
+    summary: Sequence[tuple[str, str]],
+    notes: Sequence[str] = (),
+    **said: str,
+) -> None:
+    """Write the neighbourhoods of some nodes as a page; ``said`` goes on to :func:`page`."""
+    found = model.predict(graphs)
+    around = neighbourhoods(graphs, found, nodes, names)
+    chosen = [names[i] for i in nodes.tolist()]
+    page(
+        path,
+        model,
+        around.graphs,
+        around.predictions,
+        chosen,
+        name,
+        summary,
+        (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if found.edge is not None else [])),
+        whole=found.scores,
+        node_labels=around.node_labels,
+        centres=around.centres,
+        **said,
+    )
+
+
+def page(
+    path: Path,
+    model: Model,
+    graphs: PackedGraphs,
+    predictions: Predictions,
+    names: Sequence[str],
+    name: str,
+    summary: Sequence[tuple[str, str]],
+    notes: Sequence[str] = (),
+    whole: Tensor | None = None,
+    node_labels: Sequence[Sequence[str]] | None = None,
+    centres: Sequence[int] | None = None,
+    scores_caption: str = "",
+    order: str = "Order in the file",
+) -> None:
+    """Write graphs as a page, with the model's own ratio, temperature and weights.
+
+    Args:
+        path: The page.
+        model: The model.
+        graphs: The graphs, or parts of one.
+        predictions: The model's, for these.
+        names: One name a graph.
+        name: Name of the data, for the headline.
+        summary: Names and values to show on top.
+        notes: Sentences to show on top.
+        whole: Scores of all edges of the one graph that the graphs are parts of, if they are.
+        node_labels: Texts of the nodes of each graph.
+        centres: The node of each graph that its prediction is about.
+        scores_caption: What the table of scores holds.
+        order: Name of the order that the graphs are in.
+    """
+    config = model.method.config
+    attends, solved = predictions.edge is not None, _solved_by_graph(model)
+    if attends and not solved and whole is None:
+        notes = (*notes, OTHER_ATTENTION)
+    molecules = model.featuriser.get("kind") == "molecules"
+    task: Task = replace(model.task, level="graph")
+    shown = page_graphs(
+        graphs,
+        predictions,
+        task,
+        names=names,
+        smiles=names if molecules else None,
+        node_labels=node_labels,
+        centres=centres,
+        class_names=[str(name) for name in model.class_names],
+        target_names=model.target_names,
+        own_weights=whole is not None or not solved,
+    )
+    write_page(
+        path,
+        shown,
+        title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
+        ratio=float(getattr(config, "ratio", 0.5)),
+        temperature=float(getattr(config, "temperature", 1.0)),
+        node=str(getattr(getattr(model.method, "attention", None), "node", "max")),
+        summary=[("predicts", predicts(model)), *summary],
+        scores_table=scores_table(model),
+        scores_caption=scores_caption,
+        notes=notes,
+        order=order,
+        molecules=molecules,
+        whole=whole,
+    )
+
+
+def _solved_by_graph(model: Model) -> bool:
+    """Whether a page finds the model's weights by solving the soft top-r in every graph."""
+    attention = getattr(model.method, "attention", None)
+    if not isinstance(attention, GraphSinkhornAttention):
+        return False
+    return attention.scope == "graph" and attention.solver == "exact"
+
+
+def predicts(model: Model) -> str:
+    """The targets of a model in words, and of a single one its classes."""
+    targets = _first(target_names(model))
+    if model.task.kind == "regression" or (model.task.kind == "binary" and model.task.outputs > 1):
+        return targets
+    what = ", ".join(map(str, model.target_names)) or "class"
+    return f"{what} ({_first(class_names(model))})"
+
+
+def scores_table(model: Model) -> list[list[str]]:
+    """The scores of every split as rows of text, with a header; empty if there are none."""
+    names = list(dict.fromkeys(name for row in model.metrics.values() for name in row))
+    rows = [
+        [SPLITS.get(split, split), *(_figure(row.get(name)) for name in names)]
+        for split, row in model.metrics.items()
+    ]
+    return [["split", *(METRICS.get(name, name) for name in names)], *rows] if rows else []
+
+
+def split_in_words(own: OwnData) -> str:
+    """Which rule divided the data, and by which column."""
+    split = own.source.get("split")
+    if not isinstance(split, dict):
+        return str(split or "")
+    # A split that could not be made has fallen back to one that reads no column.
+    column = split.get("column") if split.get("used") == split.get("rule") else None
+    return f"{split.get('used')}{f' by {column}' if column else ''}"
+
+
+def _some(ids: Tensor, most: int) -> Tensor:
+    """At most so many ids, drawn always alike and in order."""
+    if len(ids) <= most:
+        return ids
+    drawn = torch.randperm(len(ids), generator=torch.Generator().manual_seed(0))[:most]
+    return ids[drawn.sort().values]
+
+
+def _first(names: Sequence[str]) -> str:
+    """Names in a row, the first few of many."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.4f}"

@@ -1,0 +1,155 @@
+"""One graph as a JSON object, checked, and many of them packed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gsina.graphs.packed import PackedGraphs, offsets
+
+Floats = NDArray[np.float32]
+
+
+class Problem(ValueError):
+    """Why one graph cannot be used, without a full stop."""
+
+
+class Graph(NamedTuple):
+    """One graph: features of nodes ``[N, F]``, edges ``[E, 2]``, features of edges ``[E, D]``."""
+
+    x: Floats
+    edges: NDArray[np.int64]
+    edge_attr: Floats | None
+
+
+class Packer:
+    """Collects graphs of one shape; a graph of another shape is a :class:`Problem`.
+
+    Args:
+        node_features: Width of the node features, by default that of the first graph.
+        edge_features: Width of the edge features (0 for none), by default that of the first graph
+            with edges.
+    """
+
+    def __init__(self, node_features: int | None = None, edge_features: int | None = None) -> None:
+        self.node_features, self.edge_features = node_features, edge_features
+        self._graphs: list[Graph] = []
+        self._loops = self._edgeless = 0
+
+    def fresh(self) -> Packer:
+        """An empty one for graphs of the same shape."""
+        return Packer(self.node_features, self.edge_features)
+
+    def add(self, graph: Graph) -> None:
+        """Take one more graph."""
+        width = graph.x.shape[1]
+        if width != (self.node_features or width):
+            raise Problem(f"its nodes have {width} features, expected {self.node_features}")
+        if len(graph.edges):
+            edge_width = 0 if graph.edge_attr is None else graph.edge_attr.shape[1]
+            if self.edge_features is None:
+                self.edge_features = edge_width
+            if edge_width != self.edge_features:
+                raise Problem(
+                    f"its edges have {edge_width} features, expected {self.edge_features}"
+                )
+        self.node_features = width
+        self._graphs.append(graph)
+        self._loops += bool((graph.edges[:, 0] == graph.edges[:, 1]).any())
+        self._edgeless += len(graph.edges) == 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about self-loops and graphs without edges."""
+        loops = f"{self._loops} graphs have edges from a node to itself, which are kept."
+        edgeless = f"{self._edgeless} graphs have no edges and are kept."
+        return ((loops,) if self._loops else ()) + ((edgeless,) if self._edgeless else ())
+
+    def graphs(self, *, directed: bool) -> PackedGraphs:
+        """All graphs; with the opposite of every edge unless they are directed."""
+        nodes = torch.tensor([len(graph.x) for graph in self._graphs], dtype=torch.long)
+        edges = torch.tensor([len(graph.edges) for graph in self._graphs], dtype=torch.long)
+        x = [np.zeros((0, self.node_features or 1), np.float32), *(g.x for g in self._graphs)]
+        ends = [np.zeros((0, 2), np.int64), *(graph.edges for graph in self._graphs)]
+        width = self.edge_features or 0
+        attr = [np.zeros((0, width), np.float32)]
+        attr += [g.edge_attr for g in self._graphs if g.edge_attr is not None and len(g.edges)]
+        packed = PackedGraphs(
+            x=torch.from_numpy(np.concatenate(x)),
+            edge_index=torch.from_numpy(np.concatenate(ends).T.copy()),
+            node_ptr=offsets(nodes),
+            edge_ptr=offsets(edges),
+            edge_attr=torch.from_numpy(np.concatenate(attr)) if width else None,
+        )
+        return packed if directed else packed.to_undirected()
+
+
+def parse_graph(value: dict[str, Any]) -> Graph:
+    """Check one object: ``nodes``, ``edges`` and ``edge_features``.
+
+    Raises:
+        Problem: If it is not a graph.
+    """
+    nodes = value.get("nodes")
+    if isinstance(nodes, bool) or not isinstance(nodes, (int, list)):
+        raise Problem("it has no nodes, expected their number or a list of their features")
+    if isinstance(nodes, int):
+        if not 0 < nodes <= 1 << 24:
+            raise Problem(f"its number of nodes is {nodes}, expected 1 to {1 << 24}")
+        x: Floats = np.ones((nodes, 1), np.float32)
+    else:
+        x = _features(nodes, "node")
+        if not len(x):
+            raise Problem("its list of nodes is empty")
+    edges = _edges(value.get("edges") or [], len(x))
+    features = value.get("edge_features")
+    if features is None:
+        return Graph(x, edges, None)
+    attr = _features(features, "edge")
+    if len(attr) != len(edges):
+        raise Problem(f"it has {len(edges)} edges but features of {len(attr)}")
+    return Graph(x, edges, attr)
+
+
+def _edges(pairs: Any, nodes: int) -> NDArray[np.int64]:
+    try:
+        found = np.array(pairs) if pairs else np.zeros((0, 2), np.int64)
+    except (ValueError, OverflowError):
+        found = np.zeros(1)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind != "i":
+        raise Problem("its edges are not pairs of node numbers such as [[0, 1], [1, 2]]")
+    outside = ((found < 0) | (found >= nodes)).any(axis=1)
+    if outside.any():
+        pair = found[outside.argmax()].tolist()
+        raise Problem(f"its edge {pair} has an end outside its nodes 0 to {nodes - 1}")
+    return found.astype(np.int64)
+
+
+def _features(rows: Any, what: str) -> Floats:
+    """Rows of equally many numbers; a list of plain numbers is one feature each."""
+    try:
+        # Null becomes NaN here and true becomes 1; text is refused by the type.
+        found = np.array(rows, dtype=object if _has_text(rows) else np.float64)
+        found = found[:, None] if found.ndim == 1 else found
+    except (ValueError, TypeError, OverflowError):
+        found = np.zeros(0, dtype=object)
+    if found.ndim != 2 or found.dtype == object or (found.shape[1] == 0 and len(found)):
+        raise Problem(f"its {what} features are not rows of equally many numbers")
+    values = found.astype(np.float32)
+    if not np.isfinite(values).all():
+        raise Problem(f"its {what} features have values that are missing or not finite")
+    return values
+
+
+def _has_text(rows: Any) -> bool:
+    """NumPy would read the text "1" as a number."""
+    if not isinstance(rows, list):
+        return True
+    return any(
+        isinstance(value, str)
+        for row in rows
+        for value in (row if isinstance(row, list) else (row,))
+    )

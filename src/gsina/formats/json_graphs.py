@@ -1,0 +1,272 @@
+"""Graphs from JSON: a file with one graph a line, a file with a list, or a folder of files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from gsina.formats.graph_packer import Packer, Problem, parse_graph
+from gsina.formats.result import Chunk, OwnData, assemble, duplicates_warning, file_name
+from gsina.formats.table import fingerprint, in_pieces, lines
+from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.splits import RULES, check_rule, divide
+from gsina.names import check_name
+
+#: Bytes of a JSON list that is still read whole; lines are for more.
+LARGEST_LIST = 1 << 30
+GRAPH_RULES = tuple(rule for rule in RULES if rule != "scaffold")
+#: Keys that make the graph; all others are fields that a split may use.
+GRAPH_KEYS = ("nodes", "edges", "edge_features")
+
+
+class Item(NamedTuple):
+    """One graph as it is in the file: its row, its id, and its object or why there is none."""
+
+    number: int
+    name: str
+    value: dict[str, Any] | None
+    problem: str
+
+
+def read_graphs(
+    path: Path | str,
+    *,
+    split: str = "random",
+    split_column: str | None = None,
+    kind: Wish = "auto",
+    seed: int = 0,
+    directed: bool = False,
+) -> OwnData:
+    """Read graphs with labels and divide them; see docs/own-data.md for the format.
+
+    Args:
+        path: A ``.jsonl`` file (perhaps with ``.gz``), a ``.json`` file with a list of graphs, or a
+            folder of ``.json`` files with one graph each.
+        split: ``random``, ``size``, ``column``, ``time`` or ``own``.
+        split_column: The field that the last three of them read.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of all draws.
+        directed: Whether an edge goes one way only; otherwise its opposite is added.
+
+    Raises:
+        ValueError: One sentence about what is wrong; single graphs that cannot be read are no
+            error but ``unreadable``.
+    """
+    path = Path(path)
+    check_rule(split, split_column, GRAPH_RULES)
+    packer = Packer()
+    names, rows, fields, unreadable = [], [], [], []
+    for item in _items(path):
+        try:
+            packer.add(parse_graph(_object(item)))
+        except Problem as problem:
+            unreadable.append((item.number, str(problem)))
+            continue
+        names.append(item.name)
+        rows.append(item.number)
+        fields.append({k: v for k, v in (item.value or {}).items() if k not in GRAPH_KEYS})
+    if not rows:
+        first = f"; the first is {unreadable[0][0]}: {unreadable[0][1]}" if unreadable else ""
+        raise ValueError(f"{path.name} has no graph that can be read{first}; see docs/own-data.md.")
+    graphs = packer.graphs(directed=directed)
+    labels = read_labels(_targets(fields, rows), rows, kind=kind)
+    parts = divide(
+        split,
+        labels,
+        rows,
+        graphs=graphs,
+        column=split_column,
+        cells=_column(fields, split_column, path),
+        seed=seed,
+        file=path.name,
+    )
+    return assemble(
+        file_name(path),
+        graphs,
+        labels,
+        parts,
+        names=names,
+        rows=rows,
+        unreadable=unreadable,
+        warnings=(
+            *_other_files(path),
+            *packer.warnings,
+            *duplicates_warning(names, rows, parts, "ids are"),
+        ),
+        source={
+            "kind": "graphs",
+            "file": path.name,
+            "columns": {"targets": list(labels.target_names)},
+            "directed": directed,
+            "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
+            "fingerprint": _fingerprint(path),
+        },
+        scale=True,
+    )
+
+
+def stream_graphs(
+    path: Path | str,
+    *,
+    chunk: int = 2048,
+    directed: bool = False,
+    node_features: int | None = None,
+    edge_features: int | None = None,
+) -> Iterator[Chunk]:
+    """Read graphs piece by piece; memory does not grow with the length of a ``.jsonl`` file.
+
+    Args:
+        path: As in :func:`read_graphs`.
+        chunk: Graphs of one piece.
+        directed: As in :func:`read_graphs`.
+        node_features: Width that node features must have, by default that of the first graph.
+        edge_features: Width that edge features must have (0 for none), likewise.
+    """
+    packer = Packer(node_features, edge_features)
+    for piece in in_pieces(_items(Path(path)), chunk):
+        packer = packer.fresh()
+        position, reasons = [], {}
+        for place, item in enumerate(piece):
+            try:
+                packer.add(parse_graph(_object(item)))
+                position.append(place)
+            except Problem as problem:
+                reasons[place] = str(problem)
+        yield Chunk(
+            rows=[_fields(item) for item in piece],
+            graphs=packer.graphs(directed=directed),
+            position=torch.tensor(position, dtype=torch.long),
+            reasons=reasons,
+            numbers=[item.number for item in piece],
+        )
+
+
+def field_names(path: Path | str) -> list[str]:
+    """Columns of the rows of :func:`stream_graphs`: ``id``, and every field that any graph has."""
+    names = {"id": None}
+    for item in _items(Path(path)):
+        names |= dict.fromkeys(name for name in item.value or {} if name not in GRAPH_KEYS)
+    return list(names)
+
+
+def cell(value: Any) -> str:
+    """A JSON value as the text of a cell: ``""`` for null, 1 and 0 for true and false."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _items(path: Path) -> Iterator[Item]:
+    """All graphs of a file or folder; lines and files that are no JSON come with a problem."""
+    if path.is_dir():
+        files = sorted(path.glob("*.json"))
+        if not files:
+            raise ValueError(f"the folder {path} has no .json files; expected one for each graph.")
+        for number, file in enumerate(files, start=1):
+            yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), file.stem)
+        return
+    if path.suffix == ".json":
+        yield from _list(path)
+        return
+    if path.suffixes and path.suffixes[0].lower() in (".csv", ".tsv", ".xlsx"):
+        raise ValueError(
+            f"{path.name} is a table; expected graphs: a .jsonl file with one graph a line, or a "
+            "folder of .json files."
+        )
+    for number, line in enumerate(lines(path), start=1):
+        if line.strip():
+            yield _item(number, line, str(number))
+
+
+def _other_files(path: Path) -> tuple[str, ...]:
+    """One sentence if a folder has files that are not read."""
+    if not path.is_dir():
+        return ()
+    others = sum(file.suffix != ".json" for file in path.iterdir())
+    return (f"{others} files of the folder do not end in .json and are not read.",) * bool(others)
+
+
+def _list(path: Path) -> Iterator[Item]:
+    if path.exists() and path.stat().st_size > LARGEST_LIST:
+        raise ValueError(
+            f"{path.name} has {path.stat().st_size:,} bytes; write one graph a line into a .jsonl "
+            "file, which is read piece by piece."
+        )
+    try:
+        values = json.loads("".join(lines(path, longest=LARGEST_LIST)))
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, (json.JSONDecodeError, RecursionError)):
+            raise
+        raise ValueError(f"{path.name} is not JSON ({error}); expected a list of graphs.") from None
+    for number, value in enumerate(values if isinstance(values, list) else [values], start=1):
+        yield _named(number, value, str(number))
+
+
+def _item(number: int, text: str, name: str) -> Item:
+    try:
+        return _named(number, json.loads(text), name)
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers of 5000 digits
+        return Item(number, name, None, f"it is not JSON ({error})")
+
+
+def _named(number: int, value: Any, name: str) -> Item:
+    if not isinstance(value, dict):
+        found = type(value).__name__
+        return Item(number, name, None, f"it is a JSON {found}, expected an object with nodes")
+    return Item(number, cell(value.get("id")) or name, value, "")
+
+
+def _object(item: Item) -> dict[str, Any]:
+    if item.value is None:
+        raise Problem(item.problem)
+    return item.value
+
+
+def _fields(item: Item) -> dict[str, str]:
+    kept = {k: cell(v) for k, v in (item.value or {}).items() if k not in GRAPH_KEYS}
+    return {"id": item.name} | kept | {"id": item.name}
+
+
+def _targets(fields: list[dict[str, Any]], rows: list[int]) -> dict[str, list[str]]:
+    """Cells of the field ``label``: one target, or one for each entry of a list."""
+    values = [value.get("label") for value in fields]
+    widths = Counter(_width(value) for value in values if value is not None)
+    width = widths.most_common(1)[0][0] if widths else None
+    usual = "a number, text, true, false or null" if width is None else f"a list of {width}"
+    for value, row in zip(values, rows, strict=True):
+        entries = value if isinstance(value, list) else [value]
+        nested = any(isinstance(entry, list | dict) for entry in entries)
+        if nested or (value is not None and _width(value) != width):
+            raise ValueError(
+                f"row {row}: label is {json.dumps(value)[:80]}; expected {usual}, as in most rows."
+            )
+    if width is None:
+        return {"label": [cell(value) for value in values]}
+    columns = zip(*(value or [None] * width for value in values), strict=True)
+    return {f"label {i}": [cell(v) for v in column] for i, column in enumerate(columns, start=1)}
+
+
+def _width(value: Any) -> int | None:
+    return len(value) if isinstance(value, list) else None
+
+
+def _column(fields: list[dict[str, Any]], name: str | None, path: Path) -> list[str]:
+    if name is None:
+        return []
+    check_name(name, {key for value in fields for key in value}, f"field of {path.name}")
+    return [cell(value.get(name)) for value in fields]
+
+
+def _fingerprint(path: Path) -> str:
+    if not path.is_dir():
+        return fingerprint(path)
+    parts = "".join(f"{file.name} {fingerprint(file)}\n" for file in sorted(path.glob("*.json")))
+    return hashlib.sha256(parts.encode()).hexdigest()

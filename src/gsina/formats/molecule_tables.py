@@ -1,0 +1,126 @@
+"""Molecules from a CSV file with a column of SMILES."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from gsina.formats.result import Chunk, OwnData, assemble, duplicates_warning, file_name
+from gsina.formats.table import (
+    check_columns,
+    fingerprint,
+    header,
+    in_pieces,
+    no_rows,
+    read_columns,
+    table_rows,
+)
+from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.splits import check_rule, divide
+from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURIZER_VERSION
+from gsina.molecules.packing import pack_smiles
+from gsina.molecules.prepare import EMPTY, Progress, prepare
+
+
+def read_molecules(
+    path: Path | str,
+    *,
+    smiles: str,
+    targets: Sequence[str],
+    split: str = "scaffold",
+    split_column: str | None = None,
+    kind: Wish = "auto",
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> OwnData:
+    """Read molecules with labels and divide them.
+
+    The graphs are kept in the cache folder, so that the next reading is quick.
+
+    Args:
+        path: A CSV file, perhaps packed with gzip.
+        smiles: Name of the column of SMILES.
+        targets: Names of the columns to predict.
+        split: ``scaffold``, ``random``, ``size``, ``column``, ``time`` or ``own``.
+        split_column: The column that the last three of them read.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of all draws.
+        on_progress: Called with the steps done and in all while molecules are parsed.
+
+    Raises:
+        ValueError: One sentence about what is wrong with the file; rows whose SMILES cannot be
+            read are no error but ``unreadable``.
+    """
+    path = Path(path)
+    if isinstance(targets, str):
+        targets = (targets,)
+    check_rule(split, split_column)
+    extra = [] if split_column is None else [split_column]
+    table = read_columns(path, [smiles, *targets, *extra])
+    found = prepare(table.cells[smiles], on_progress)
+    unreadable = table.problems + [(table.numbers[i], why) for i, why in found.reasons.items()]
+    unreadable.sort()
+    if not found.kept:
+        raise ValueError(no_rows(path, unreadable))
+
+    cells = {name: [column[i] for i in found.kept] for name, column in table.cells.items()}
+    rows = [table.numbers[i] for i in found.kept]
+    labels = read_labels({name: cells[name] for name in targets}, rows, kind=kind)
+    parts = divide(
+        split,
+        labels,
+        rows,
+        graphs=found.graphs,
+        groups=found.scaffolds,
+        column=split_column,
+        cells=cells.get(split_column or "", ()),
+        seed=seed,
+        file=path.name,
+    )
+    return assemble(
+        file_name(path),
+        found.graphs,
+        labels,
+        parts,
+        names=[text.strip() for text in cells[smiles]],
+        rows=rows,
+        unreadable=unreadable,
+        warnings=duplicates_warning(found.canonical, rows, parts, "molecules are"),
+        source={
+            "kind": "molecules",
+            "file": path.name,
+            "columns": {"smiles": smiles, "targets": list(targets)},
+            "fingerprint": fingerprint(path),
+            "featurizer": FEATURIZER_VERSION,
+        },
+        node_sizes=ATOM_FEATURE_SIZES,
+        edge_sizes=BOND_FEATURE_SIZES,
+    )
+
+
+def stream_molecules(path: Path | str, smiles: str, *, chunk: int = 2048) -> Iterator[Chunk]:
+    """Read a CSV file of molecules piece by piece; memory does not grow with its length.
+
+    Args:
+        path: A CSV file, perhaps packed with gzip.
+        smiles: Name of the column of SMILES.
+        chunk: Rows of one piece.
+    """
+    check_columns(header(path), [smiles], path)
+    for piece in in_pieces(table_rows(path), chunk):
+        texts = [row.cells[smiles].strip() for row in piece]
+        packed = pack_smiles(texts)
+        reasons = {row: reason for row, _, reason in packed.failures}
+        reasons |= {place: EMPTY for place, text in enumerate(texts) if not text}
+        reasons |= {place: row.problem for place, row in enumerate(piece) if row.problem}
+        # A row with a wrong number of cells may still have something that reads as a molecule.
+        fits = torch.tensor([int(place) not in reasons for place in packed.kept], dtype=torch.bool)
+        yield Chunk(
+            rows=[row.cells for row in piece],
+            graphs=packed.graphs if bool(fits.all()) else packed.graphs[fits],
+            position=packed.kept[fits],
+            reasons=dict(sorted(reasons.items())),
+            numbers=[row.number for row in piece],
+        )

@@ -1,0 +1,151 @@
+"""Graphs that are already objects: lists of PyG ``Data``, and datasets of the TU collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gsina.datasets.raw.sources import raw_file
+from gsina.datasets.tu import read_archive, tu_file
+from gsina.formats.json_graphs import cell
+from gsina.formats.result import OwnData, assemble
+from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.split_rules import Parts
+from gsina.graphs.splits import check_rule, divide, finish
+
+RULES = ("random", "size", "column", "time", "own")
+TU_RULES = ("random", "size")
+
+
+def from_pyg(
+    train: Iterable[Any],
+    val: Iterable[Any] | None = None,
+    test: Iterable[Any] | None = None,
+    *,
+    split: str = "random",
+    split_column: str | None = None,
+    kind: Wish = "auto",
+    seed: int = 0,
+    name: str = "graphs",
+) -> OwnData:
+    """Take PyG ``Data`` objects with ``y``, already divided or to be divided.
+
+    Args:
+        train: Graphs to train on; all graphs, if neither ``val`` nor ``test`` is given.
+        val: Graphs for validation; drawn from ``train`` if only ``test`` is given.
+        test: Graphs to test on.
+        split: How to divide one list: ``random``, ``size``, ``column``, ``time`` or ``own``.
+        split_column: The attribute of the objects that the last three of them read.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of all draws.
+        name: Name of the dataset.
+    """
+    given = {"train": list(train), "val": list(val or ()), "test": list(test or ())}
+    everything = [graph for part in given.values() for graph in part]
+    graphs = PackedGraphs.from_pyg(everything)
+    graphs = replace(graphs, x=_numbers(graphs.x, "x"), edge_attr=_edge_attr(graphs), y=None)
+    rows = range(1, len(everything) + 1)
+    labels = read_labels(_targets(everything), rows, kind=kind)
+    if val is None and test is None:
+        check_rule(split, split_column, RULES)
+        cells = [cell(_plain(getattr(g, split_column or "", None))) for g in everything]
+        parts = divide(
+            split, labels, rows, graphs=graphs, column=split_column, cells=cells, seed=seed
+        )
+    else:
+        starts = np.cumsum([0, *(len(part) for part in given.values())])
+        own: Parts = {
+            part: np.arange(start, end)
+            for part, start, end in zip(given, starts[:-1], starts[1:], strict=True)
+        }
+        parts = finish(own, labels, rule="own", seed=seed, needed=("train",))
+    return assemble(
+        name,
+        graphs,
+        labels,
+        parts,
+        names=[str(getattr(graph, "id", row)) for graph, row in zip(everything, rows, strict=True)],
+        rows=rows,
+        source={
+            "kind": "graphs",
+            "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
+        },
+    )
+
+
+def read_tu_graphs(
+    name: str, *, split: str = "random", kind: Wish = "auto", seed: int = 0
+) -> OwnData:
+    """Read a dataset of the TU collection from the data folder, or download it into it.
+
+    Args:
+        name: Name in the collection, such as ``PROTEINS``.
+        split: ``random`` or ``size``.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of all draws.
+    """
+    check_rule(split, None, TU_RULES)
+    found = read_archive(raw_file(tu_file(name)))
+    if found.graphs.y is None:
+        raise ValueError(f"{name} has no labels of graphs; expected something to predict.")
+    columns: dict[str, list[str]]
+    if found.classes:
+        columns = {"label": [str(found.classes[place]) for place in found.graphs.y.tolist()]}
+    else:
+        columns = _columns(found.graphs.y.tolist())
+    graphs = replace(found.graphs, y=None)
+    rows = range(1, len(graphs) + 1)
+    labels = read_labels(columns, rows, kind=kind)
+    return assemble(
+        name,
+        graphs,
+        labels,
+        divide(split, labels, rows, graphs=graphs, column=None, cells=(), seed=seed),
+        names=[str(row) for row in rows],
+        rows=rows,
+        source={
+            "kind": "graphs",
+            "file": name,
+            "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
+        },
+    )
+
+
+def _targets(graphs: Sequence[Any]) -> dict[str, list[str]]:
+    """Cells of ``y`` of every object."""
+    values = []
+    for place, graph in enumerate(graphs):
+        y = getattr(graph, "y", None)
+        if y is None:
+            raise ValueError(f"graph {place} has no y; expected a label on every graph.")
+        values.append(torch.as_tensor(y).flatten().tolist())
+    if len({len(value) for value in values}) > 1:
+        raise ValueError("graphs have different numbers of labels in y; expected as many in each.")
+    return _columns(values)
+
+
+def _columns(values: list[list[float]]) -> dict[str, list[str]]:
+    width = len(values[0])
+    names = ["label"] if width == 1 else [f"label {i}" for i in range(1, width + 1)]
+    return {name: [str(value[place]) for value in values] for place, name in enumerate(names)}
+
+
+def _numbers(values: Tensor, what: str) -> Tensor:
+    values = values.float()
+    if not bool(values.isfinite().all()):
+        raise ValueError(f"{what} of the graphs has values that are missing or not finite.")
+    return values
+
+
+def _edge_attr(graphs: PackedGraphs) -> Tensor | None:
+    return None if graphs.edge_attr is None else _numbers(graphs.edge_attr, "edge_attr")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) and value.numel() == 1 else value

@@ -1,0 +1,240 @@
+"""One graph with labelled nodes from a file of tensors, as PyG's ``Data.to_dict()`` has them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gsina.files import load_tensors
+from gsina.formats.result import OwnData, file_name
+from gsina.formats.table import fingerprint
+from gsina.graphs.labels import Labels, Wish, read_labels
+from gsina.graphs.masks import NODE_SHARES, by_environment, check_apart, masked
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.split_rules import Parts, at_random, by_order, times
+from gsina.graphs.splits import finish
+from gsina.names import check_name
+
+HOW = "save it with torch.save(data.to_dict(), path) or safetensors.torch.save_file"
+#: What a file must have, and what each is.
+NEEDED = {
+    "edge_index": "whole numbers [2, E], the nodes that each edge joins",
+    "y": "the label of every node [N], -1 or NaN where it is not known",
+}
+MASKS = ("train", "val", "test", "id_test")
+
+
+def read_data_file(
+    path: Path | str,
+    *,
+    environment: str | None = None,
+    time: str | None = None,
+    kind: Wish = "auto",
+    seed: int = 0,
+) -> OwnData:
+    """Read one graph whose nodes have labels.
+
+    Tensors by name: ``edge_index`` ``[2, E]`` and ``y`` ``[N]`` or ``[N, T]`` (a whole number below
+    0, or NaN, is a missing label); ``x`` ``[N, F]``, ``edge_attr`` ``[E, D]``, and ``train_mask``,
+    ``val_mask``, ``test_mask`` and ``id_test_mask`` ``[N]`` where they exist. Without masks, nodes
+    are split at random. ``environment`` or ``time`` splits by another tensor ``[N]`` instead, as
+    :func:`~gsina.formats.read_nodes` does. The edges are kept as they are. Nothing in the file is
+    executed.
+
+    Args:
+        path: A ``.safetensors`` file, or one that ``torch.save`` made of a dict of tensors.
+        environment: Name of a tensor of environments ``[N]``.
+        time: Name of a tensor of times ``[N]``.
+        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
+        seed: Seed of the draws.
+    """
+    path = Path(path)
+    tensors = _tensors(path)
+    _check_there(tensors, NEEDED, path)
+    y = tensors["y"]
+    if y.dim() not in (1, 2) or not y.numel():
+        raise ValueError(f"{path.name}: y is {list(y.shape)}; expected a label a node, [N].")
+    count = len(y)
+    graphs = _graph(tensors, count, path)
+    names = [str(node) for node in range(count)]
+    rows = range(1, count + 1)
+    labels = read_labels(_cells(y), rows, kind=kind, level="node")
+    parts, rule, column = _parts(tensors, labels, environment, time, seed, path)
+    split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
+    return masked(
+        file_name(path),
+        graphs,
+        labels,
+        split,
+        names=names,
+        rows=rows,
+        warnings=(),
+        source={"kind": "nodes", "file": path.name, "fingerprint": fingerprint(path)},
+    )
+
+
+def read_graph_file(path: Path | str) -> PackedGraphs:
+    """Read one graph without labels, for instance to predict; see :func:`read_data_file`.
+
+    Raises:
+        ValueError: There is neither ``x`` nor ``y`` to tell how many nodes there are, or the file
+            is no such file.
+    """
+    path = Path(path)
+    tensors = _tensors(path)
+    told = next((name for name in ("x", "y") if name in tensors), "x")
+    _check_there(tensors, ("edge_index", told), path)
+    return _graph(tensors, len(tensors[told]), path)
+
+
+def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) -> None:
+    for name in needed:
+        if name not in tensors:
+            raise ValueError(
+                f"{path.name} has no {name} but {', '.join(sorted(tensors)) or 'nothing'}; add "
+                f"{name} ({NEEDED.get(name, 'the features of every node [N, F]')}) and {HOW}."
+            )
+
+
+def _graph(tensors: dict[str, Tensor], count: int, path: Path) -> PackedGraphs:
+    x = _features(tensors.get("x"), count, path)
+    edge_index = _edges(tensors["edge_index"], count, path)
+    return PackedGraphs(
+        x=x,
+        edge_index=edge_index,
+        node_ptr=torch.tensor([0, count]),
+        edge_ptr=torch.tensor([0, edge_index.size(1)]),
+        edge_attr=tensors.get("edge_attr"),
+    )
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}; check the path.")
+    if path.suffix == ".safetensors":
+        return load_tensors(path)[0]
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        raise ValueError(
+            f"{path.name} is not a file of tensors that can be read without running code; {HOW}."
+        ) from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} holds a {type(found).__name__}, expected a dict; {HOW}.")
+    return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+
+
+def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
+    if x is None:
+        return torch.ones(count, 1)
+    x = (x[:, None] if x.dim() == 1 else x).float()
+    if x.dim() != 2 or len(x) != count:
+        raise ValueError(
+            f"{path.name}: x is {list(x.shape)} but y has {count} labels; expected a row of x [N, "
+            "F] and a label for every node (-1 or NaN where it is not known)."
+        )
+    wrong = ~x.isfinite().all(dim=1)
+    if bool(wrong.any()):
+        node = int(wrong.nonzero()[0])
+        raise ValueError(f"{path.name}: x of node {node} is not finite; fill in missing features.")
+    return x
+
+
+def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise ValueError(f"{path.name}: edge_index is {list(edge_index.shape)}; expected [2, E].")
+    if edge_index.size(1) == 0:
+        raise ValueError(
+            f"{path.name} has no edges; add a column to edge_index for each, with the numbers of "
+            "the two nodes that it joins."
+        )
+    if edge_index.is_floating_point() or edge_index.dtype == torch.bool:
+        raise ValueError(
+            f"{path.name}: edge_index is {edge_index.dtype}; expected whole numbers of nodes: "
+            "convert it with edge_index.long()."
+        )
+    edge_index = edge_index.long()
+    outside = ((edge_index < 0) | (edge_index >= count)).any(dim=0)
+    if bool(outside.any()):
+        edge = int(outside.nonzero()[0])
+        raise ValueError(
+            f"{path.name}: edge {edge} joins {edge_index[:, edge].tolist()}; expected nodes 0 to "
+            f"{count - 1}, as there are {count} nodes."
+        )
+    return edge_index
+
+
+def _cells(y: Tensor) -> dict[str, list[str]]:
+    """Labels as the text of cells, one column a target."""
+    columns = (y[:, None] if y.dim() == 1 else y).t()
+    names = ["y"] if len(columns) == 1 else [f"y {i}" for i in range(1, len(columns) + 1)]
+    missing = (columns < 0) if not y.is_floating_point() else columns.isnan()
+    return {
+        name: ["" if gone else str(value) for value, gone in zip(column, empty, strict=True)]
+        for name, column, empty in zip(names, columns.tolist(), missing.tolist(), strict=True)
+    }
+
+
+def _parts(
+    tensors: dict[str, Tensor],
+    labels: Labels,
+    environment: str | None,
+    time: str | None,
+    seed: int,
+    path: Path,
+) -> tuple[Parts, str, str | None]:
+    """Nodes of every split, the rule that divides them, and the tensor that it reads."""
+    rows = range(1, len(labels.y) + 1)
+    if environment is not None and time is not None:
+        raise ValueError(
+            f"got {environment!r} and {time!r} to split by; expected one of environment and time."
+        )
+    if environment is not None:
+        cells = _values(tensors, environment, len(rows), path)
+        return by_environment(cells, rows, environment), "environment", environment
+    if time is not None:
+        keys = times(_values(tensors, time, len(rows), path), rows, time)
+        return by_order(keys, NODE_SHARES), "time", time
+    found = _masks(tensors, len(rows), path)
+    if not found:
+        return at_random(labels, seed, NODE_SHARES), "random", None
+    if missing := [part for part in ("train", "test") if part not in found]:
+        raise ValueError(
+            f"{path.name} has masks but no {missing[0]}_mask; add one, bool [{len(rows)}] and true "
+            f"for the nodes to {missing[0]} on, or leave all masks out for a random split."
+        )
+    return {"val": np.zeros(0, dtype=np.int64)} | found, "own", None
+
+
+def _values(tensors: dict[str, Tensor], name: str, count: int, path: Path) -> list[str]:
+    """A tensor to split by as the text of cells, one a node."""
+    check_name(name, tensors, f"tensor of {path.name}")
+    values = tensors[name]
+    if values.shape != (count,) or not bool(values.isfinite().all()):
+        raise ValueError(
+            f"{path.name}: {name} is {values.dtype} {list(values.shape)}; expected a number for "
+            f"each of {count} nodes, none of them missing."
+        )
+    return [str(value) for value in values.tolist()]
+
+
+def _masks(tensors: dict[str, Tensor], count: int, path: Path) -> Parts:
+    """Nodes in the masks that the file has; a node may be in one of them only."""
+    masks = {}
+    for part in MASKS:
+        mask = tensors.get(f"{part}_mask")
+        if mask is None:
+            continue
+        if mask.shape != (count,) or mask.dtype != torch.bool:
+            raise ValueError(
+                f"{path.name}: {part}_mask is {mask.dtype} {list(mask.shape)}; expected bool "
+                f"[{count}]: choose one column if it has several."
+            )
+        masks[part] = mask
+    check_apart(masks, f"{path.name}: ")
+    return {part: mask.nonzero().flatten().numpy() for part, mask in masks.items()}

@@ -1,0 +1,115 @@
+"""Splits of one graph's nodes: the same graph, with the mask of each split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gsina.formats.result import OwnData
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.labels import Labels, number
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.scaling import find_scaling
+from gsina.graphs.split_rules import Parts, row_of
+from gsina.graphs.splits import Split
+
+#: Shares of train and val among nodes; the rest is for testing.
+NODE_SHARES = (0.6, 0.2)
+
+
+def check_apart(masks: Mapping[str, Tensor], where: str = "") -> None:
+    """Refuse masks of parts that share a node: its score would flatter the model.
+
+    Args:
+        masks: Part, such as ``train``, to mask ``[N]``.
+        where: What the sentence starts with, such as the name of a file and a colon.
+    """
+    for (one, first), (other, second) in combinations(masks.items(), 2):
+        if bool((both := first & second).any()):
+            raise ValueError(
+                f"{where}node {int(both.nonzero()[0])} is in {one}_mask and in {other}_mask; "
+                "expected every node in one of them at most."
+            )
+
+
+def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file: str = "") -> Parts:
+    """The last environments are the test, those before them val.
+
+    Environments are sorted as numbers, or as text if one of them is none. A fifth of them, but at
+    least one, is for each of test and val; of two environments, none is for val.
+
+    Args:
+        cells: Environment of every node.
+        rows: Row numbers, for messages.
+        column: Name of the column.
+        file: Name of the file, for messages.
+    """
+    texts = [cell.strip() for cell in cells]
+    if "" in texts:
+        raise ValueError(
+            f"{row_of(rows[texts.index('')], file)}: column {column!r} is empty; expected an "
+            "environment for every node: fill it in, or name another column."
+        )
+    numbers = {text: number(text) for text in set(texts)}
+    plain = all(value is not None for value in numbers.values())
+    order = sorted(numbers, key=lambda text: (numbers[text] if plain else 0, text))
+    if len(order) < 2:
+        raise ValueError(
+            f"column {column!r} has one environment only, {order[0]!r}; expected at least two."
+        )
+    held = max(1, round(NODE_SHARES[1] * len(order)))
+    first = max(1, len(order) - 2 * held)
+    side = dict.fromkeys(order[:first], "train")
+    side |= dict.fromkeys(order[first : len(order) - held], "val")
+    side |= dict.fromkeys(order[len(order) - held :], "test")
+    sides = np.array([side[text] for text in texts])
+    return {part: np.flatnonzero(sides == part) for part in ("train", "val", "test")}
+
+
+def masked(
+    name: str,
+    graphs: PackedGraphs,
+    labels: Labels,
+    split: Split,
+    *,
+    names: Sequence[str],
+    rows: Sequence[int],
+    warnings: Sequence[str],
+    source: dict[str, Any],
+    scale: bool = False,
+) -> OwnData:
+    """Put one graph, the labels of its nodes and a split together.
+
+    With ``scale``, the dataset says how to bring its features to one scale.
+    """
+    whole = replace(graphs, node_y=labels.y)
+    splits: dict[str, PackedGraphs] = {}
+    ids = {part: place[labels.known[place]] for part, place in split.parts.items()}
+    for part, place in ids.items():
+        mask = torch.zeros(len(names), dtype=torch.bool)
+        mask[torch.from_numpy(place)] = True
+        splits[part] = replace(whole, mask=mask)
+    told = (*labels.warnings, *split.warnings, *warnings)
+    return OwnData(
+        dataset=Dataset(
+            name=name,
+            task=labels.task,
+            splits=splits,
+            notes=told,
+            scaling=find_scaling(splits["train"]) if scale and "train" in splits else {},
+        ),
+        names={part: tuple(names[i] for i in place.tolist()) for part, place in ids.items()}
+        | {"all": tuple(names)},
+        rows={part: tuple(rows[i] for i in place.tolist()) for part, place in ids.items()}
+        | {"all": tuple(rows)},
+        target_names=labels.target_names,
+        class_names=labels.class_names,
+        warnings=told,
+        source=source | {"split": split.source},
+    )

@@ -1,0 +1,254 @@
+"""Dividing a user's rows into train, val and test, so that the test is out of distribution.
+
+Rules: ``random`` (stratified), ``scaffold`` and ``column`` (whole groups are held out, the smallest
+ones), ``size`` and ``time`` (the last in an order are held out), ``own`` (a column says which).
+A split that leaves validation or training without a class is mended, and the reason is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gsina.graphs.labels import Labels
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.split_rules import (
+    SHARES,
+    Ids,
+    Parts,
+    at_random,
+    by_groups,
+    by_marks,
+    by_order,
+    draw,
+    row_of,
+    times,
+)
+from gsina.names import check_name
+
+RULES = ("scaffold", "random", "size", "column", "time", "own")
+#: Rules that read a column of the file.
+BY_COLUMN = ("column", "time", "own")
+ID_SHARE = 0.1
+FEWEST = 3
+#: Training rows below which none are given away for ``id_test``.
+FEWEST_FOR_ID = 5
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of every split.
+
+    Attributes:
+        parts: Indices of rows by split, ascending.
+        warnings: What was mended and why.
+        source: Rule asked for, rule used, seed and sizes; JSON-able.
+        environment: Group of every row as a number ``[rows]``, in the order of their names; only
+            of the rule ``column``.
+    """
+
+    parts: Parts
+    warnings: tuple[str, ...]
+    source: dict[str, Any]
+    environment: Ids | None = None
+
+
+def check_rule(rule: str, column: str | None, rules: Sequence[str] = RULES) -> None:
+    """Raise if a rule is not known or does not fit the column given with it."""
+    check_name(rule, rules, "rule of the split")
+    if rule in BY_COLUMN and column is None:
+        raise ValueError(f"the split {rule!r} needs a column; name it as split_column.")
+    if rule not in BY_COLUMN and column is not None:
+        raise ValueError(
+            f"the split {rule!r} does not use the column {column!r}; choose the split column, "
+            "time or own, or leave the column out."
+        )
+
+
+def divide(
+    rule: str,
+    labels: Labels,
+    rows: Sequence[int],
+    *,
+    graphs: PackedGraphs,
+    groups: Sequence[str] = (),
+    column: str | None,
+    cells: Sequence[str],
+    seed: int,
+    file: str = "",
+) -> Split:
+    """Split graphs by any rule.
+
+    Args:
+        rule: Name of the rule.
+        labels: Labels of the graphs.
+        rows: Row numbers, for messages.
+        graphs: The graphs, for their sizes.
+        groups: Scaffold of every graph.
+        column: Name of the split column.
+        cells: Its text, one a graph.
+        seed: Seed of all draws.
+        file: Name of the file, for messages.
+    """
+    environment = None
+    if rule == "scaffold":
+        parts = by_groups(groups)
+    elif rule == "size":
+        parts = by_order(graphs.node_ptr.diff().double().numpy()) if len(rows) > 2 else None
+    elif rule == "column":
+        named = [cell.strip() for cell in cells]
+        if "" in named:
+            raise ValueError(
+                f"{row_of(rows[named.index('')], file)}: column {column!r} is empty; expected a "
+                "group for every row: fill it in, or name another column."
+            )
+        environment = np.unique(named, return_inverse=True)[1]
+        parts = by_groups(named)
+        if parts is None:
+            raise ValueError(
+                f"column {column!r} has one value only, {cells[0]!r}; expected at least two "
+                "groups: choose another column or split."
+            )
+    elif rule == "time":
+        keys = times(cells, rows, str(column), file)
+        parts = by_order(keys) if len(rows) > 2 else None
+    elif rule == "own":
+        parts = by_marks(cells, rows, str(column), file=file)
+    else:
+        parts = at_random(labels, seed)
+    split = finish(parts, labels, rule=rule, column=column, seed=seed)
+    return replace(split, environment=environment)
+
+
+def finish(
+    parts: Parts | None,
+    labels: Labels,
+    *,
+    rule: str,
+    column: str | None = None,
+    seed: int = 0,
+    shares: tuple[float, float] = SHARES,
+    needed: Sequence[str] = ("train", "test"),
+) -> Split:
+    """Mend a split where a class is left out, and hold out ``id_test``.
+
+    Args:
+        parts: What a rule made of the rows; ``None`` if it could make nothing of them.
+        labels: Labels of all rows.
+        rule: Name of the rule.
+        column: The column that it read.
+        seed: Seed of all draws.
+        shares: Shares of train and val.
+        needed: Sides that must have rows.
+    """
+    count = len(labels.y)
+    if count < FEWEST:
+        raise ValueError(f"{count} rows are too few to split; expected at least {FEWEST}.")
+    told: list[str] = []
+    used = rule
+    why = "it has one group only" if parts is None else _no_training(parts, labels, needed)
+    if parts is None or why:
+        if rule in ("own", "random"):
+            raise ValueError(f"the split {rule!r} cannot be used: {why}; choose another.")
+        told.append(
+            f"the split {rule!r} could not be made ({why}), so rows are split at random and the "
+            "test is not out of distribution."
+        )
+        parts, used = at_random(labels, seed, shares), "random"
+    if used != "random" and (why := _no_validation(parts, labels, rule)):
+        pool = np.union1d(parts["train"], parts["val"])
+        generator = np.random.default_rng(seed)
+        val = draw(labels, pool, shares[1] / sum(shares), generator, keep=1)
+        parts = parts | {"train": np.setdiff1d(pool, val), "val": val}
+        told.append(
+            f"the split {rule!r} leaves validation {why}, so validation is drawn at random from "
+            "the training side; the test stays as it is."
+        )
+    if used not in ("random", "own") and len(parts["train"]) >= FEWEST_FOR_ID:
+        held = draw(labels, parts["train"], ID_SHARE, np.random.default_rng(seed + 1), keep=1)
+        parts = parts | {"train": np.setdiff1d(parts["train"], held), "id_test": held}
+    parts = {name: ids for name, ids in parts.items() if len(ids)}
+    _check_training(parts["train"], labels)
+    told += _gaps(parts, labels)
+    sizes = {name: len(ids) for name, ids in parts.items()}
+    source = {"rule": rule, "used": used, "column": column, "seed": seed, "sizes": sizes}
+    return Split(parts, tuple(told), source)
+
+
+def _classes(labels: Labels, ids: Ids) -> list[set[int]]:
+    """Classes that occur among rows, target by target."""
+    return [set(np.unique(column).tolist()) - {-1} for column in labels.strata[ids].T]
+
+
+def _no_training(parts: Parts, labels: Labels, needed: Sequence[str]) -> str:
+    """Why a split cannot be trained on, ``""`` if it can."""
+    if empty := [name for name in needed if not len(parts[name])]:
+        return f"{empty[0]} has no rows"
+    found = _classes(labels, np.union1d(parts["train"], parts["val"]))
+    if not any(found):
+        return "no training row has a label"
+    if labels.task.kind != "regression" and all(len(values) < 2 for values in found):
+        only = _named(labels, found[0]) if len(found) == 1 else "one class in every target"
+        return f"the training side has {only} only"
+    return ""
+
+
+def _check_training(ids: Ids, labels: Labels) -> None:
+    """Refuse training rows of a single class of a single target, by its name."""
+    found = _classes(labels, ids)
+    if labels.task.kind == "regression" or len(found) != 1 or len(found[0]) != 1:
+        return
+    count, what = int(labels.known[ids].sum()), f"{labels.task.level}s"
+    raise ValueError(
+        f"all {count} training {what} with a label are of {_named(labels, found[0])}; expected at "
+        f"least two classes: divide the {what} in another way, or add {what} of other classes."
+    )
+
+
+def _no_validation(parts: Parts, labels: Labels, rule: str) -> str:
+    """Why validation cannot judge though it could if drawn anew, ``""`` if it can."""
+    there = _classes(labels, parts["val"])
+    if not any(there):
+        return "without a labelled row"
+    if labels.task.kind == "regression":
+        return ""
+    if len(there) > 1:  # ROC-AUC skips the targets with one class; one with two is needed.
+        return "" if any(len(values) > 1 for values in there) else "with one class in every target"
+    pool = labels.strata[np.union1d(parts["train"], parts["val"]), 0]
+    values, counts = np.unique(pool[pool >= 0], return_counts=True)
+    lost = set(values[counts > 1].tolist()) - there[0]
+    if rule == "own" and len(there[0]) > 1:
+        return ""  # Not perfect, but it is the user's wish and it can judge.
+    return f"without {_named(labels, lost)}" if lost else ""
+
+
+def _gaps(parts: Parts, labels: Labels) -> list[str]:
+    """Sentences about classes that a split still does not have."""
+    if labels.task.kind == "regression":
+        return []
+    told = []
+    every = _classes(labels, np.arange(len(labels.y)))
+    for name, ids in parts.items():
+        there = _classes(labels, ids)
+        if len(every) == 1:
+            if lost := every[0] - there[0]:
+                told.append(f"the split {name} has no row of {_named(labels, lost)}.")
+        elif short := [
+            target
+            for target, values in zip(labels.target_names, there, strict=True)
+            if len(values) < 2
+        ]:
+            told.append(
+                f"the split {name} has one class only in {len(short)} of {len(every)} targets "
+                f"({', '.join(short[:5])}), which do not count in its ROC-AUC."
+            )
+    return told
+
+
+def _named(labels: Labels, classes: set[int]) -> str:
+    names = [repr(labels.class_names[index]) for index in sorted(classes)]
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ("class " if len(names) == 1 else "classes ") + ", ".join(names[:5]) + more

@@ -1,0 +1,116 @@
+"""The first stage of EIIL and CNC: a plain network whose mistakes tell something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
+from gsina.methods.base import task_loss
+from gsina.methods.parts.environments import attach_environment
+from gsina.nn.predictor import Predictor
+
+
+@dataclass(frozen=True)
+class ReferenceConfig:
+    """How the reference is trained, before the first epoch of the method itself.
+
+    Attributes:
+        reference_epochs: Epochs of the reference. It should have learned what is easy, and not yet
+            every graph by heart: a reference without mistakes tells nothing.
+        reference_learning_rate: Of its Adam.
+    """
+
+    reference_epochs: int = 10
+    reference_learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.reference_epochs < 0:
+            raise ValueError(f"reference_epochs must be 0 or more, got {self.reference_epochs}.")
+        if not self.reference_learning_rate > 0:
+            raise ValueError(
+                f"reference_learning_rate must be above 0, got {self.reference_learning_rate}."
+            )
+
+
+def train_reference(
+    reference: Predictor,
+    train: PackedGraphs,
+    task: Task,
+    config: ReferenceConfig,
+    *,
+    seed: int,
+    batch_size: int,
+) -> None:
+    """Train a network by empirical risk minimisation; torch's generator is put back after.
+
+    Args:
+        reference: The network; outside this function its parameters need no gradient.
+        train: Graphs with labels.
+        task: Says which loss.
+        config: Epochs and learning rate.
+        seed: Decides on shuffling and dropout. The same in all processes that train together, so
+            that each comes to the same reference.
+        batch_size: Graphs a step.
+    """
+    device = next(reference.parameters()).device
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        shuffle = torch.Generator().manual_seed(seed)
+        reference.requires_grad_(True).train()
+        optimiser = torch.optim.Adam(
+            reference.parameters(), lr=config.reference_learning_rate, fused=True
+        )
+        for _ in range(config.reference_epochs):
+            for batch in train.batches(batch_size, shuffle):
+                batch = batch.to(device)
+                optimiser.zero_grad(set_to_none=True)
+                loss = task_loss(reference(batch), batch, task)
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        reference.requires_grad_(False)
+
+
+@torch.no_grad()
+def reference_logits(reference: Predictor, train: PackedGraphs, batch_size: int) -> Tensor:
+    """Logits ``[G, outputs]`` of all graphs in evaluation mode, on the CPU."""
+    device = next(reference.parameters()).device
+    training = reference.training
+    reference.eval()
+    logits = [reference(batch.to(device)) for batch in train.batches(batch_size)]
+    reference.train(training)
+    return torch.cat(logits).cpu()
+
+
+class WithReference:
+    """The first stage of a :class:`~gsina.methods.base.Method` that learns from a reference."""
+
+    task: Task
+    config: ReferenceConfig
+    reference: Predictor
+    seed: Tensor
+    _environment: Tensor | None
+
+    def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
+        """The environment of every training graph ``[G]``, from the reference's logits."""
+        raise NotImplementedError
+
+    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
+        """Train the reference at epoch 0; attach the environments that follow from it."""
+        if epoch == 0:
+            train_reference(
+                self.reference,
+                train,
+                self.task,
+                self.config,
+                seed=int(self.seed),
+                batch_size=batch_size,
+            )
+        if epoch == 0 or self._environment is None:
+            logits = reference_logits(self.reference, train, batch_size)
+            self._environment = self.infer(logits, train)
+        return attach_environment(train, self._environment)

@@ -1,0 +1,1 @@
+"""Trained models: their folder, their card, and what they predict."""

@@ -1,0 +1,165 @@
+"""Predictions as columns of a table: what a user's row gets added."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gsina.graphs.labels import is_missing, number
+from gsina.graphs.packed import PackedGraphs
+from gsina.metrics import predicted_classes
+from gsina.models.model import Model
+from gsina.training.evaluate import Predictions
+
+REASON = "reason"
+#: Digits of probabilities, values and weights.
+DIGITS = 6
+WEIGHT_DIGITS = 4
+
+
+def answer_names(model: Model) -> list[str]:
+    """Names of the columns that :func:`answers` fills.
+
+    One target: ``prediction``, and of classes ``probability_<class>`` for each. Several:
+    ``prediction_<target>``, and of classes ``probability_<target>``, that of yes.
+    """
+    task = model.task
+    if task.outputs == 1 or task.kind == "multiclass":
+        if task.kind == "regression":
+            return ["prediction"]
+        return ["prediction", *(f"probability_{name}" for name in class_names(model))]
+    names = [f"prediction_{name}" for name in target_names(model)]
+    if task.kind == "binary":
+        names += [f"probability_{name}" for name in target_names(model)]
+    return names
+
+
+def answers(model: Model, logits: Tensor) -> list[list[str]]:
+    """The text of the cells, one row a graph (or node)."""
+    task = model.task
+    if task.kind == "regression":
+        return [[_number(value) for value in row] for row in logits.tolist()]
+    shares = model.probabilities(logits)
+    guess = predicted_classes(logits, task)
+    if task.kind == "multiclass" or task.outputs == 1:
+        if task.kind == "binary":
+            shares, guess = torch.cat([1 - shares, shares], dim=1), guess[:, 0]
+        names = class_names(model)
+        return [
+            [names[best], *map(_number, row)]
+            for best, row in zip(guess.tolist(), shares.tolist(), strict=True)
+        ]
+    return [
+        [*map(str, yes), *map(_number, row)]
+        for yes, row in zip(guess.tolist(), shares.tolist(), strict=True)
+    ]
+
+
+def attention_names(model: Model) -> list[str]:
+    """Names of the columns that :func:`attention` fills."""
+    molecules = model.featuriser.get("kind") == "molecules"
+    return ["bond_weights", "atom_weights"] if molecules else ["edge_weights", "node_weights"]
+
+
+def attention(graphs: PackedGraphs, predictions: Predictions) -> list[list[str]]:
+    """JSON of ``[start, end, weight]`` of every edge, and of the weight of every node.
+
+    The two directions of an edge share a weight and are listed once.
+    """
+    if predictions.edge is None:
+        raise ValueError("this model has no attention to write; leave --attention out.")
+    edge_graph = torch.repeat_interleave(graphs.edge_ptr.diff())
+    position = torch.arange(graphs.edge_index.size(1))
+    reverse = graphs.reverse
+    opposite = position if reverse is None else reverse + graphs.edge_ptr[edge_graph]
+    once = position <= opposite
+    ptr = torch.cat([torch.zeros(1, dtype=torch.long), once.long().cumsum(0)])[graphs.edge_ptr]
+    ends = graphs.edge_index[:, once].T.tolist()
+    weights = _rounded(predictions.edge[once])
+    edges = [[start, end, weight] for (start, end), weight in zip(ends, weights, strict=True)]
+    nodes = None if predictions.node is None else _rounded(predictions.node)
+    edge_ptr, node_ptr = ptr.tolist(), graphs.node_ptr.tolist()
+    return [
+        [
+            json.dumps(edges[edge_ptr[graph] : edge_ptr[graph + 1]], separators=(",", ":")),
+            ""
+            if nodes is None
+            else json.dumps(nodes[node_ptr[graph] : node_ptr[graph + 1]], separators=(",", ":")),
+        ]
+        for graph in range(len(graphs))
+    ]
+
+
+def confidence(model: Model, logits: Tensor) -> Tensor:
+    """How sure the model is of each graph ``[G]``; of numbers, the value itself."""
+    if model.task.kind == "regression":
+        return logits.mean(-1)
+    shares = model.probabilities(logits)
+    if model.task.kind == "binary":
+        return torch.maximum(shares, 1 - shares).mean(-1)
+    return shares.amax(-1)
+
+
+def truth(model: Model, rows: Sequence[dict[str, str]]) -> Tensor | None:
+    """Labels of rows that have the model's target columns, as its task has them; else ``None``."""
+    names = target_names(model)
+    if not rows or any(name not in rows[0] for name in names):
+        return None
+    cells = [[row.get(name, "").strip() for name in names] for row in rows]
+    if model.task.kind == "multiclass":
+        place = {name: index for index, name in enumerate(class_names(model))}
+        return torch.tensor([_place(row[0], place, -1) for row in cells])
+    if model.task.kind == "binary" and model.class_names:
+        place = {name: index for index, name in enumerate(class_names(model))}
+        found = [[float(_place(cell, place, np.nan)) for cell in row] for row in cells]
+    else:
+        found = [[_value(cell) for cell in row] for row in cells]
+    return torch.tensor(found)
+
+
+def class_names(model: Model) -> list[str]:
+    """Text of the classes of a single target."""
+    count = model.task.outputs if model.task.kind == "multiclass" else 2
+    return [str(name) for name in model.class_names] or [str(i) for i in range(count)]
+
+
+def target_names(model: Model) -> list[str]:
+    """Names of the targets; their numbers if they have none."""
+    return list(model.target_names) or [str(i) for i in range(model.task.outputs)]
+
+
+def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Names for new columns: with ``gsina_`` in front where the file has such a column."""
+    used = set(taken)
+    free = []
+    for name in names:
+        while name in used:
+            name = f"gsina_{name}"
+        used.add(name)
+        free.append(name)
+    return free
+
+
+def _number(value: float) -> str:
+    return f"{value:.{DIGITS}g}"
+
+
+def _rounded(values: Tensor) -> Any:
+    return np.round(values.double().numpy(), WEIGHT_DIGITS).tolist()
+
+
+def _place(cell: str, place: dict[str, int], missing: float) -> float:
+    """The class of a cell: by its text, or by its number, which is written in one way."""
+    value = number(cell)
+    plain = cell if value is None else f"{value:.15g}"
+    return place.get(cell, place.get(plain, missing))
+
+
+def _value(cell: str) -> float:
+    value = None if is_missing(cell) else number(cell)
+    return float("nan") if value is None else value

@@ -1,0 +1,98 @@
+"""A short page about a model, for those who are handed its folder."""
+
+from __future__ import annotations
+
+import math
+
+from gsina.models.model import Model
+from gsina.names import SPLITS
+
+
+def model_card(model: Model) -> str:
+    """The content of the folder's ``README.md``."""
+    made, data = model.architecture, model.data
+    lines = [
+        f"# {_text(data.get('name') or 'A graph model')}",
+        "",
+        f"A {made.method} model on a {made.backbone} network, trained with gsina "
+        f"{model.versions.get('gsina', '')} ({model.created or 'no date'}).",
+        "",
+        f"- **Predicts**: {_predicts(model)}",
+        f"- **Input**: {_text(model.featuriser.get('kind', 'graphs'))}",
+        f"- **Trained on**: {_sizes(model)} (fingerprint {data.get('fingerprint', 'unknown')})",
+    ]
+    if data.get("split"):
+        lines.append(f"- **Split**: {_text(data['split'])}")
+    settings = made.method_options | made.backbone_options
+    if settings:
+        told = ", ".join(f"{name} {value}" for name, value in settings.items())
+        lines.append(f"- **Settings**: {_text(told)}")
+    lines += ["", *_scores(model)]
+    lines += [
+        "## Use",
+        "",
+        "```",
+        *_use(model),
+        "```",
+        "",
+        "The weights of edges and nodes say what the model looked at, not what causes the label. "
+        "Expect it to be worse on data unlike its training data than the scores above.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _use(model: Model) -> list[str]:
+    """The commands that fit what the model was trained on."""
+    told = model.featuriser
+    tables = told.get("kind") == "nodes" and "columns" in told
+    files = "--nodes nodes.csv --edges edges.csv" if tables else "new-data"
+    return [
+        f"gsina predict <this folder> {files} -o predictions.csv",
+        f"gsina explain <this folder> {files} -o page.html",
+    ]
+
+
+def _predicts(model: Model) -> str:
+    task = model.task
+    targets = ", ".join(_text(name) for name in model.target_names) or f"{task.outputs} outputs"
+    if task.kind == "regression":
+        return f"a number for each of: {targets}"
+    classes = ", ".join(_text(name) for name in model.class_names)
+    if task.kind == "multiclass":
+        return f"one of {task.outputs} classes{f' ({classes})' if classes else ''}"
+    return f"yes or no{f' ({classes})' if classes else ''} for each of: {targets}"
+
+
+def _sizes(model: Model) -> str:
+    sizes = model.data.get("sizes") or {}
+    told = [f"{count:,} {SPLITS.get(split, split)}" for split, count in sizes.items()]
+    return ", ".join(told) or "unknown data"
+
+
+def _scores(model: Model) -> list[str]:
+    if not model.metrics:
+        return []
+    names = list(dict.fromkeys(name for row in model.metrics.values() for name in row))
+    lines = [
+        "## Scores",
+        "",
+        f"| split | {' | '.join(names)} |",
+        "|---|" + "---:|" * len(names),
+    ]
+    for split, row in model.metrics.items():
+        cells = " | ".join(_number(row.get(name)) for name in names)
+        lines.append(f"| {SPLITS.get(split, _text(split))} | {cells} |")
+    return [*lines, ""]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.4f}"
+
+
+def _text(value: object) -> str:
+    """Text of a user's file, harmless in Markdown and on one line."""
+    plain = " ".join(str(value).split())
+    for sign in "\\`*_{}[]<>|#":
+        plain = plain.replace(sign, f"\\{sign}")
+    return plain

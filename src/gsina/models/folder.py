@@ -1,0 +1,244 @@
+"""The model folder: ``model.safetensors``, ``model.json`` and a model card, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import numbers
+import shutil
+from collections.abc import Callable, Hashable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gsina.files import load_tensors, save_json, save_tensors, write_aside
+from gsina.graphs.task import Task
+from gsina.models.card import model_card
+from gsina.models.model import Architecture, Model, Scale
+from gsina.molecules.features import FEATURIZER_VERSION
+from gsina.nn.backbones import BACKBONES
+from gsina.nn.predictor import NetworkSpec
+
+#: Raise it when an older version could not use the folder.
+FORMAT = 1
+WEIGHTS, META, CARD = "model.safetensors", "model.json", "README.md"
+#: The weights of the model before, while a new one is written over it.
+BEFORE = "model-before.safetensors"
+
+#: Makes the networks of a user's own class from what the folder says.
+MakeSpec = Callable[[Architecture], NetworkSpec]
+
+
+def save_model(folder: Path | str, model: Model) -> None:
+    """Write a model; if this is cut off, the folder holds the model that was there before.
+
+    Args:
+        folder: Made if it is not there. Other files in it are left alone.
+        model: What to write.
+
+    Raises:
+        ValueError: A setting or a label cannot be written as JSON.
+    """
+    folder = Path(folder)
+    meta = _describe(model)
+    _check_json(meta)
+    _keep_weights(folder)
+    save_tensors(folder / WEIGHTS, model.method.state_dict(), {"format": FORMAT})
+    # The digest ties the two files together: a mixture of two models is told from a whole one.
+    save_json(folder / META, meta | {"weights": _digest(folder / WEIGHTS)})
+    (folder / BEFORE).unlink(missing_ok=True)
+    with write_aside(folder / CARD) as file:
+        file.write(model_card(model).encode())
+
+
+def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
+    """Read a model; only the files of :func:`save_model` are looked at.
+
+    Args:
+        folder: The model folder, or the folder of a run that has it as ``model``.
+        make_spec: For a model with a network of the user's own: how to make it.
+
+    Raises:
+        FileNotFoundError: There is no model, or a file of it is missing.
+        ValueError: A file is damaged, or of a newer version.
+    """
+    folder = find_model(Path(folder))
+    meta = _read_meta(folder / META)
+    _check_version(folder, meta)
+    try:
+        architecture = _architecture(meta["architecture"])
+        own = architecture.backbone not in BACKBONES
+        if own and make_spec is None:
+            raise ValueError(
+                f"the model in {folder} has a network of its user's own, "
+                f"{architecture.backbone}; load it with backbone=<that class>."
+            )
+        task = Task(**meta["task"])
+        scale = meta["scale"]
+        method = architecture.build(task, make_spec(architecture) if own and make_spec else None)
+        model = Model(
+            method=method,
+            task=task,
+            architecture=architecture,
+            featuriser=dict(meta["featuriser"]),
+            target_names=tuple(meta["target_names"]),
+            class_names=tuple(_hashable(name) for name in meta["class_names"]),
+            scale=None if scale is None else Scale(tuple(scale["mean"]), tuple(scale["std"])),
+            **{name: meta[name] for name in ("training", "data", "metrics", "versions", "created")},
+        )
+        digest = str(meta["weights"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{folder / META} is damaged ({type(error).__name__}: {error}); copy or train the "
+            "model again."
+        ) from error
+    _load_weights(folder / WEIGHTS, model, digest)
+    return model
+
+
+def find_model(folder: Path) -> Path:
+    """The folder itself, or the ``model`` inside the folder of a run."""
+    for place in (folder, folder / "model"):
+        if (place / META).is_file():
+            return place
+    if (folder / "run.json").exists() and not (folder / "result.json").exists():
+        raise FileNotFoundError(
+            f"the run in {folder} is not finished, so there is no model yet; go on with "
+            f"gsina train --out {folder} --resume."
+        )
+    if (folder / "result.json").exists():
+        raise FileNotFoundError(
+            f"{folder} is a run on a dataset of a benchmark, which reads no files of yours; `gsina "
+            f"figure gallery {folder}` shows what it looked at; `gsina train <your file>` makes a "
+            "model that predicts and explains."
+        )
+    raise FileNotFoundError(
+        f"there is no model in {folder}: expected {META} and {WEIGHTS}, as `gsina train "
+        "<your file> --out <folder>` writes them."
+    )
+
+
+def _describe(model: Model) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "architecture": asdict(model.architecture),
+        "task": asdict(model.task),
+        "featuriser": model.featuriser,
+        "target_names": list(model.target_names),
+        "class_names": [_plain(name) for name in model.class_names],
+        "scale": None if model.scale is None else asdict(model.scale),
+        "training": model.training,
+        "data": model.data,
+        "metrics": model.metrics,
+        "versions": model.versions,
+        "created": model.created,
+    }
+
+
+def _check_json(meta: dict[str, Any]) -> None:
+    for name, value in meta.items():
+        try:
+            json.dumps(value)
+        except TypeError as error:
+            raise ValueError(
+                f"a model with {name} of this kind cannot be saved ({error}); use text and "
+                "numbers, and named scorers instead of modules."
+            ) from error
+
+
+def _plain(label: Hashable) -> Any:
+    """A label as JSON has it, without a change of type."""
+    if isinstance(label, bool | str) or label is None:
+        return label
+    if isinstance(label, tuple):
+        return [_plain(part) for part in label]
+    if isinstance(label, numbers.Integral):
+        return int(label)
+    if isinstance(label, numbers.Real):
+        return float(label)
+    item = getattr(label, "item", None)  # NumPy's truth values and texts
+    plain = item() if callable(item) else None
+    if isinstance(plain, bool | str):
+        return plain
+    raise ValueError(
+        f"a label of type {type(label).__name__} ({label!r}) cannot be saved; use text or numbers "
+        "as labels."
+    )
+
+
+def _hashable(label: Any) -> Hashable:
+    return tuple(_hashable(part) for part in label) if isinstance(label, list) else label
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}); copy or train the model again.") from error
+    if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
+        raise ValueError(f"{path} does not describe a model of gsina; expected a format number.")
+    return meta
+
+
+def _check_version(folder: Path, meta: dict[str, Any]) -> None:
+    if meta["format"] > FORMAT:
+        raise ValueError(
+            f"the model in {folder} was written by a newer gsina (format {meta['format']}, this "
+            f"one reads up to {FORMAT}); update gsina to use it."
+        )
+    featuriser = meta.get("featuriser")
+    if isinstance(featuriser, dict) and featuriser.get("kind") == "molecules":
+        made = featuriser.get("version")
+        if made != FEATURIZER_VERSION:
+            raise ValueError(
+                f"the model in {folder} was trained on molecules with features of version {made}, "
+                f"but this gsina makes version {FEATURIZER_VERSION}; use the gsina that trained "
+                "it, or train it again."
+            )
+
+
+def _architecture(values: dict[str, Any]) -> Architecture:
+    made = dict(values)
+    for name in ("node_channels", "edge_channels"):
+        if isinstance(made[name], list):
+            made[name] = tuple(int(size) for size in made[name])
+    return Architecture(**made)
+
+
+def _keep_weights(folder: Path) -> None:
+    """Hold on to the weights that the description belongs to, until both are replaced."""
+    try:
+        digest = json.loads((folder / META).read_text(encoding="utf-8"))["weights"]
+        whole = _digest(folder / WEIGHTS) == digest
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # there is no whole model to lose
+    if whole:
+        with write_aside(folder / BEFORE) as file, (folder / WEIGHTS).open("rb") as weights:
+            shutil.copyfileobj(weights, file)
+
+
+def _load_weights(path: Path, model: Model, digest: str) -> None:
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the model in {path.parent} has no {path.name}; copy or train the model again."
+        )
+    before = path.with_name(BEFORE)
+    if _digest(path) != digest and before.is_file():  # the writing of another model was cut off
+        path = before
+    if _digest(path) != digest:
+        raise ValueError(
+            f"{path} is damaged or belongs to another {META}; copy or train the model again."
+        )
+    tensors, _ = load_tensors(path)
+    try:
+        model.method.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise ValueError(
+            f"the weights in {path} do not fit the network that {META} describes; copy or train "
+            "the model again."
+        ) from error
+    model.method.eval()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,230 @@
+"""`Model`: trained weights together with all that is needed to use them."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gsina import metrics
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.scaling import standardise
+from gsina.graphs.task import Task
+from gsina.methods import Method, build_method, make_config
+from gsina.nn.backbones import BACKBONES
+from gsina.nn.predictor import NetworkSpec
+from gsina.training.evaluate import Predictions, predict, score
+
+#: Metrics that are reported besides the one that selects, by kind of task.
+ALSO = {"binary": ("roc_auc", "accuracy"), "multiclass": ("accuracy", "f1"), "regression": ()}
+
+#: Arguments of a backbone that the data and the task decide.
+DATA_SIDE = ("in_channels", "edge_channels", "out_channels")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of every target ``[outputs]``; regression trains without units.
+
+    Attributes:
+        mean: Over the training labels that are there.
+        std: The same; 1 for a target that is constant.
+    """
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @classmethod
+    def of(cls, y: Tensor) -> Scale:
+        """The scale of training labels ``[G, outputs]``."""
+        known = ~y.isnan()
+        count = known.sum(0).clamp(min=1)
+        values = torch.where(known, y, 0).double()
+        mean = values.sum(0) / count
+        spread = ((values - mean).square() * known).sum(0) / count
+        std = torch.where(spread > 0, spread.sqrt(), 1.0)
+        return cls(tuple(mean.tolist()), tuple(std.tolist()))
+
+    def remove(self, y: Tensor) -> Tensor:
+        """Labels without units."""
+        return ((y.double() - torch.tensor(self.mean)) / torch.tensor(self.std)).float()
+
+    def restore(self, values: Tensor) -> Tensor:
+        """Outputs of the network in the units of the labels."""
+        mean, std = torch.tensor(self.mean), torch.tensor(self.std)
+        return (values.double() * std + mean).to(values.dtype)
+
+    def apply(self, dataset: Dataset) -> Dataset:
+        """The dataset with labels without units."""
+        name = "node_y" if dataset.task.level == "node" else "y"
+        changed: dict[str, PackedGraphs] = {}
+        for split, graphs in dataset.splits.items():
+            y = graphs.labels(dataset.task.level)
+            values: dict[str, Any] = {} if y is None else {name: self.remove(y)}
+            changed[split] = replace(graphs, **values)
+        return replace(dataset, splits=changed)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What rebuilds the network that the weights belong to.
+
+    Attributes:
+        method: Name of the method.
+        method_options: All its settings: a default may change, a trained model may not.
+        backbone: Name of the network; of a user's own network the name of its class.
+        backbone_options: All its settings.
+        node_channels: Number of node features, or the sizes of categorical ones.
+        edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
+    """
+
+    method: str
+    method_options: dict[str, Any]
+    backbone: str
+    backbone_options: dict[str, Any]
+    node_channels: int | tuple[int, ...]
+    edge_channels: int | tuple[int, ...]
+
+    @classmethod
+    def of(cls, method: str, options: dict[str, Any], spec: NetworkSpec) -> Architecture:
+        """The description of ``build_method(method, spec, task, options)``."""
+        config = make_config(method, options)
+        make = BACKBONES.get(spec.backbone)
+        return cls(
+            method,
+            {one.name: getattr(config, one.name) for one in fields(config)},
+            spec.backbone,
+            (_defaults(make) if make else {}) | spec.options,
+            _channels(spec.in_channels),
+            _channels(spec.edge_channels),
+        )
+
+    def spec(self) -> NetworkSpec:
+        """How to make the networks, if the backbone is one of the package."""
+        return NetworkSpec(
+            self.backbone, self.node_channels, self.edge_channels, self.backbone_options
+        )
+
+    def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:
+        """A fresh model."""
+        return build_method(self.method, spec or self.spec(), task, self.method_options)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained method that knows its features, its labels and where it comes from.
+
+    Attributes:
+        method: The method with its weights.
+        task: What is predicted.
+        architecture: What rebuilds the network.
+        featuriser: How graphs are made from a file: ``kind``, ``version`` and what belongs to it;
+            ``scaling``, if there is one, is applied to the features of all graphs (see
+            :mod:`gsina.graphs.scaling`).
+        target_names: Names of the outputs, ``()`` if they have none.
+        class_names: Labels of the classes, ``()`` if they are just numbers.
+        scale: Units of the targets in regression.
+        training: Optimiser, selection rule, seed and epochs, for the record.
+        data: Name, sizes and fingerprint of the training data.
+        metrics: Scores on every split.
+        versions: Versions at the time of training.
+        created: Date and time.
+    """
+
+    method: Method
+    task: Task
+    architecture: Architecture
+    featuriser: dict[str, Any] = field(default_factory=lambda: {"kind": "tensors", "version": 1})
+    target_names: tuple[str, ...] = ()
+    class_names: tuple[Hashable, ...] = ()
+    scale: Scale | None = None
+    training: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    created: str = ""
+
+    def predict(self, graphs: PackedGraphs, batch_size: int = 128) -> Predictions:
+        """Logits, or values in the units of the targets, and attention of every graph in order."""
+        self.check(graphs)
+        (scaled,) = standardise(self.featuriser.get("scaling", {}), graphs)
+        found = predict(self.method, scaled, batch_size)
+        if self.scale is not None:
+            found = replace(found, logits=self.scale.restore(found.logits))
+        return found
+
+    def score(
+        self, graphs: PackedGraphs, predictions: Predictions | None = None
+    ) -> dict[str, float]:
+        """All metrics that apply to labelled graphs."""
+        found = self.predict(graphs) if predictions is None else predictions
+        result = score(found, graphs, self.task)
+        logits, y = found.logits, graphs.labels(self.task.level)
+        assert y is not None  # `score` has refused graphs without labels
+        if self.task.level == "node" and graphs.mask is not None:
+            logits, y = logits[graphs.mask], y[graphs.mask]
+        for name in ALSO[self.task.kind]:
+            result.setdefault(name, metrics.PREDICTION[name](logits, y, self.task))
+        if self.task.kind == "regression":
+            result["r2"] = metrics.r2(logits, y, self.task)
+        return result
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """``[G, classes]``; of binary tasks that of the second class, ``[G, outputs]``."""
+        return logits.softmax(-1) if self.task.kind == "multiclass" else logits.sigmoid()
+
+    def check(self, graphs: PackedGraphs) -> None:
+        """Refuse graphs whose features are not those that the model was trained on."""
+        made = self.architecture
+        _check_features(graphs.x, made.node_channels, "node")
+        if made.edge_channels:
+            if graphs.edge_attr is None:
+                raise ValueError(
+                    "these graphs have no edge features, but the model was trained with some; make "
+                    "the graphs as those it was trained on."
+                )
+            _check_features(graphs.edge_attr, made.edge_channels, "edge")
+
+
+def fingerprint_of_graphs(graphs: PackedGraphs) -> str:
+    """A short hash of everything in a dataset."""
+    digest = hashlib.sha256()
+    for name, value in sorted(graphs.tensors().items()):
+        digest.update(f"{name} {value.dtype} {list(value.shape)}".encode())
+        digest.update(value.cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _defaults(make: Any) -> dict[str, Any]:
+    """The settings of a backbone that were not given."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(make).parameters.items()
+        if name not in DATA_SIDE and parameter.default is not inspect.Parameter.empty
+    }
+
+
+def _channels(channels: int | Sequence[int]) -> int | tuple[int, ...]:
+    return channels if isinstance(channels, int) else tuple(channels)
+
+
+def _check_features(values: Tensor, channels: int | tuple[int, ...], what: str) -> None:
+    width = channels if isinstance(channels, int) else len(channels)
+    if values.size(1) != width:
+        raise ValueError(
+            f"these graphs have {values.size(1)} {what} features, but the model was trained on "
+            f"{width}; make the graphs as those it was trained on."
+        )
+    if isinstance(channels, int) or not values.numel():
+        return
+    if bool((values.amax(0) >= torch.tensor(channels)).any()) or int(values.min()) < 0:
+        raise ValueError(
+            f"a categorical {what} feature has a value that the model was not made for; categories "
+            f"must lie below {list(channels)}."
+        )

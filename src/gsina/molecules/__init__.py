@@ -1,0 +1,1 @@
+"""SMILES to graphs: features, parsing, scaffolds."""

@@ -1,0 +1,144 @@
+"""Graphs, canonical SMILES and scaffolds of many molecules: the slow part of reading, cached."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gsina.files import cache_dir, load_tensors, save_tensors
+from gsina.graphs.packed import PackedGraphs
+from gsina.molecules.features import FEATURIZER_VERSION, parse, rdkit_chem
+from gsina.molecules.packing import pack_smiles
+from gsina.parallel import parallel_map
+
+Progress = Callable[[int, int | None], None]
+PIECE = 1000
+EMPTY = "the cell of the SMILES is empty"
+#: Goes into the names of cache files; raise it when what they hold changes.
+CACHE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is made of a column of SMILES; the slow part of reading, so it is cached.
+
+    Attributes:
+        graphs: The molecules that could be read, without labels.
+        kept: Index of every molecule into the column, ascending.
+        reasons: Why the others could not be read, by index into the column.
+        canonical: Canonical SMILES of every molecule.
+        scaffolds: Bemis-Murcko scaffold of every molecule.
+    """
+
+    graphs: PackedGraphs
+    kept: list[int]
+    reasons: dict[int, str]
+    canonical: list[str]
+    scaffolds: list[str]
+
+
+def prepare(smiles: Sequence[str], progress: Progress | None) -> Prepared:
+    """Graphs, canonical SMILES and scaffolds, from the cache if they are there.
+
+    Args:
+        smiles: The column, as it is in the file.
+        progress: Called with the steps done and in all, two for each molecule.
+    """
+    rdkit_chem()  # Its absence is told first.
+    from rdkit import rdBase
+
+    smiles = [text.strip() for text in smiles]
+    # As JSON, because a cell may have line breaks: "C\nC" is not two cells.
+    key = hashlib.sha256(json.dumps(smiles).encode()).hexdigest()
+    version = f"{CACHE_VERSION}.{FEATURIZER_VERSION}-rdkit{rdBase.rdkitVersion}"
+    path = cache_dir() / f"own-molecules-{version}-{key}.safetensors"
+    if path.exists():
+        with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
+            return _load(path)
+    found = _make(smiles, progress)
+    with contextlib.suppress(OSError):  # A read-only cache costs only time.
+        _save(path, found)
+    return found
+
+
+def _make(smiles: Sequence[str], progress: Progress | None) -> Prepared:
+    count = 2 * len(smiles)  # Every molecule is visited twice.
+
+    def first(done: int, _: int | None) -> None:
+        if progress:
+            progress(done, count)
+
+    def second(done: int, _: int | None) -> None:
+        if progress:
+            progress(min(len(smiles) + done * PIECE, count), count)
+
+    packed = pack_smiles(smiles, progress=first)
+    kept = packed.kept.tolist()
+    readable = [smiles[i] for i in kept]
+    pieces = [readable[start : start + PIECE] for start in range(0, len(readable), PIECE)]
+    described = [pair for part in parallel_map(_describe, pieces, progress=second) for pair in part]
+    return Prepared(
+        graphs=packed.graphs,
+        kept=kept,
+        reasons={row: reason if text else EMPTY for row, text, reason in packed.failures},
+        canonical=[canonical for canonical, _ in described],
+        scaffolds=[name for _, name in described],
+    )
+
+
+def _describe(smiles: list[str]) -> list[tuple[str, str]]:
+    """Canonical SMILES and scaffold of each molecule, from one parse."""
+    chem = rdkit_chem()
+    from rdkit import rdBase
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    murcko: Any = MurckoScaffold  # It has no type hints.
+    described = []
+    with rdBase.BlockLogs():
+        for text in smiles:
+            molecule = parse(text)
+            canonical = str(chem.MolToSmiles(molecule))
+            try:
+                name = str(murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False))
+            except ValueError:  # An odd valence within the scaffold: a set of its own.
+                name = canonical
+            described.append((canonical, name))
+    return described
+
+
+def _save(path: Path, found: Prepared) -> None:
+    # All features are small numbers; the text goes beside them, as headers have a limited size.
+    small = {"x": torch.uint8, "edge_attr": torch.uint8, "edge_index": torch.int32}
+    tensors = {
+        name: value.to(small.get(name, value.dtype))
+        for name, value in found.graphs.tensors().items()
+    }
+    text: dict[str, Any] = {
+        "kept": found.kept,
+        "reasons": list(found.reasons.items()),
+        "canonical": found.canonical,
+        "scaffolds": found.scaffolds,
+    }
+    encoded = np.frombuffer(json.dumps(text).encode(), dtype=np.uint8)
+    save_tensors(path, tensors | {"text": torch.from_numpy(encoded.copy())})
+
+
+def _load(path: Path) -> Prepared:
+    tensors, _ = load_tensors(path)
+    text = json.loads(tensors.pop("text").numpy().tobytes())
+    graphs = PackedGraphs(**{name: value.long() for name, value in tensors.items()})
+    return Prepared(
+        graphs=graphs,
+        kept=text["kept"],
+        reasons=dict(text["reasons"]),
+        canonical=text["canonical"],
+        scaffolds=text["scaffolds"],
+    )

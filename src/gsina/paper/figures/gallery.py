@@ -1,0 +1,126 @@
+"""A gallery of extracted subgraphs from the folder of a run, drawn as its data ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.datasets import ogbg
+from gsina.datasets.text import sentences, sentigraph, text_graphs
+from gsina.explain.pictures.graphs import draw_subgraphs
+from gsina.explain.pictures.molecules import draw_molecules
+from gsina.explain.pictures.sentences import draw_sentences
+from gsina.graphs.packed import PackedGraphs
+from gsina.methods import METHODS
+from gsina.names import SPLITS, check_name
+from gsina.ops.groups import Groups
+from gsina.ops.hard_top_r import hard_top_r
+from gsina.runs.run import Run
+from gsina.training import Predictions, predict
+
+CLASS_NAMES = {
+    "spmotif": ("cycle", "house", "crane"),
+    "ogbg-molhiv": ("does not inhibit HIV", "inhibits HIV"),
+    "mnist-75sp": tuple(str(digit) for digit in range(10)),
+    "sst2-text": ("negative", "positive"),
+    "graph-sst2": ("negative", "positive"),
+    "sst5-text": ("very negative", "negative", "neutral", "positive", "very positive"),
+    "twitter-text": ("negative", "neutral", "positive"),
+}
+
+
+def draw_gallery(
+    run: Run,
+    path: Path,
+    *,
+    split: str = "test",
+    columns: int | None = None,
+    seed: int = 0,
+    max_nodes: int = 40,
+) -> list[int]:
+    """Draw what a trained model looks at, for a few random graphs of every class.
+
+    Widths, opacities and colours are the attention as the model gives it.
+
+    Args:
+        run: A finished run, as :func:`gsina.runs.trained.load_run` reads it.
+        path: The picture.
+        split: Which graphs to draw from.
+        columns: Graphs of each class; by default as many as fit.
+        seed: Seeds the choice of the graphs.
+        max_nodes: Size of the largest graph to draw.
+
+    Returns:
+        Numbers of the drawn graphs in their split.
+
+    Raises:
+        ValueError: The model predicts nodes, or there is no such split.
+    """
+    name = run.dataset.name
+    if run.dataset.task.level == "node":
+        raise ValueError(
+            f"a gallery draws whole graphs, but this model predicts the nodes of {name}; give a "
+            "run on graphs, such as those of spmotif or ogbg-molhiv."
+        )
+    graphs = run.dataset.splits[check_name(split, run.dataset.splits, "split")]
+    # As in evaluation: with scope batch the attention of a graph depends on its batch.
+    found = predict(run.method, graphs, run.result["recipe"]["optimiser"]["batch_size"])
+    cut = _cut(run, graphs, found)
+    options: dict[str, Any] = {
+        "class_names": CLASS_NAMES.get(name),
+        "seed": seed,
+        "max_nodes": max_nodes,
+        "title": f"What {_describe(run)} looks at in {name}",
+        "caption": f"Random {SPLITS.get(split, split)} graphs, attention as it is"
+        + ("; edges that the model cuts off have none." if cut else "."),
+    }
+    found = cut or found
+    if name in ogbg.SOURCES:
+        graphs, found = _first_task(graphs, found)
+        texts = ogbg.smiles(name, split)
+        return draw_molecules(graphs, found, texts, path, columns=columns or 4, **options)
+    if name in sentences.SOURCES or name == "graph-sst2":
+        words = _words(run, split)
+        options |= {"max_nodes": min(max_nodes, 12), "min_nodes": 3}
+        return draw_sentences(graphs, found, words, path, columns=columns or 2, **options)
+    return draw_subgraphs(graphs, found, path, columns=columns or 5, **options)
+
+
+def _cut(run: Run, graphs: PackedGraphs, found: Predictions) -> Predictions | None:
+    """Without the weights of edges that a method's hard top share leaves out; ``None`` for others.
+
+    Such a method weighs all edges, so that its explanations are ranked, but predicts from a part.
+    """
+    if not run.method.keeps_top_share or found.edge is None or found.scores is None:
+        return None
+    sizes = graphs.edge_ptr.diff()
+    groups = Groups(torch.repeat_interleave(sizes), len(graphs), found.scores.numel())
+    # Both directions of an edge have one score, but equal ones must not be cut apart.
+    start = graphs.edge_ptr[:-1].repeat_interleave(sizes)
+    reverse = None if graphs.reverse is None else graphs.reverse + start
+    kept = hard_top_r(found.scores, run.method.config.ratio, groups, reverse)
+    return replace(found, edge=found.edge * kept)
+
+
+def _words(run: Run, split: str) -> list[list[str]]:
+    if run.dataset.name == "graph-sst2":
+        return sentigraph.sst2_tokens(split)
+    return text_graphs.tokens(run.dataset.name, split, **run.result["recipe"]["data"]["options"])
+
+
+def _describe(run: Run) -> str:
+    recipe = run.result["recipe"]
+    ratio = getattr(run.method.config, "ratio", None)
+    setting = "" if ratio is None else f" (r = {ratio:g})"
+    label = METHODS[recipe["method"]["name"]].label
+    return f"{label}{setting} on {recipe['backbone']['name'].upper()}"
+
+
+def _first_task(graphs: PackedGraphs, found: Predictions) -> tuple[PackedGraphs, Predictions]:
+    """Rows of classes need one label a graph: that of the first task."""
+    if graphs.y is None or graphs.y.dim() < 2 or graphs.y.size(1) == 1:
+        return graphs, found
+    return replace(graphs, y=graphs.y[:, :1]), replace(found, logits=found.logits[:, :1])

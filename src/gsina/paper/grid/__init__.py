@@ -1,0 +1,1 @@
+"""Many runs: jobs, workers, results."""

@@ -1,0 +1,78 @@
+"""Runs on a Ray cluster: many trainings on many machines.
+
+The workers compute, the process that started them writes the result files, so the machines need no
+common disk; with one (a shared ``GSINA_CACHE``) a job that is moved goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from gsina.paper.grid.results import Results
+from gsina.paper.grid.runner import Finished, compute, forget, give_up
+from gsina.runs.job import Job
+from gsina.runs.ray_cluster import RETRIES, connect
+from gsina.runs.recipe import Recipe
+from gsina.runs.run import provenance
+from gsina.training import Diverged
+
+
+def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[Finished]:
+    """Run the jobs on a cluster, one a core; yields each as it ends.
+
+    A job whose worker dies is started again. A job that another process holds is left alone.
+    """
+    ray = connect(address)
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_remote)
+    places = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    waiting = deque(jobs)
+    with ExitStack() as locks:
+        running: dict[Any, tuple[Job, ExitStack]] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < places:
+                    job = waiting.popleft()
+                    lock = locks.enter_context(ExitStack())
+                    if not lock.enter_context(results.claim(job)):
+                        yield Finished(job, None, "another process is running it")
+                        continue
+                    reference = remote.remote(job.recipe.model_dump(), job.seed, job.explainer)
+                    running[reference] = (job, lock)
+                for reference in ray.wait(list(running), num_returns=1)[0] if running else []:
+                    job, lock = running.pop(reference)
+                    yield _collect(ray, reference, job, results)
+                    lock.close()
+        finally:
+            for reference in running:
+                ray.cancel(reference, force=True)
+
+
+def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
+    """Store the result of a job that has ended."""
+    try:
+        result, error, made_with = ray.get(reference)
+        if made_with is not None:
+            return give_up(job, results, error, made_with)
+        if result is not None:
+            results.save(job, result)
+            forget(job)
+        return Finished(job, result, error)
+    except (ray.exceptions.RayError, OSError) as error:
+        first, *_ = (str(error).strip() or type(error).__name__).splitlines()
+        return Finished(job, None, first)
+
+
+def _run_remote(
+    recipe: dict[str, Any], seed: int, explainer: str | None
+) -> tuple[dict[str, Any] | None, str | None, dict[str, Any] | None]:
+    """Compute one job in a worker: its result, or why not and, if it diverged, on what machine."""
+    import torch
+
+    torch.set_num_threads(1)
+    try:
+        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, None
+    except (ValueError, RuntimeError, OSError) as error:
+        return None, str(error), provenance() if isinstance(error, Diverged) else None

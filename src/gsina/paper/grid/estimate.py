@@ -1,0 +1,146 @@
+"""How long runs will take: from those that are done, or from a few measured steps."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.files import save_json
+from gsina.graphs.dataset import Dataset
+from gsina.paper.grid.results import Results
+from gsina.runs.job import Job
+from gsina.runs.recipe import Recipe
+from gsina.runs.run import commit, hardware, make_method
+from gsina.training import seed_everything
+from gsina.training.versions import versions
+
+#: Steps that are measured, after one that is not.
+STEPS = 5
+
+
+def seconds_by_kind(results: Results) -> dict[str, float]:
+    """Median time of the finished runs of each kind: training, or explaining a trained model."""
+    times: dict[str, list[float]] = {}
+    for path in sorted(results.folder.glob("*.json")):
+        try:
+            result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            recipe = result["recipe"]
+            kind = " ".join(recipe[part]["name"] for part in ("data", "backbone", "method"))
+            if "seconds_explaining" in result:
+                kind = f"{kind} {result['explainer']}"
+                times.setdefault(kind, []).append(result["seconds_explaining"])
+            else:
+                times.setdefault(kind, []).append(result["epochs"] * result["seconds_per_epoch"])
+        except (ValueError, KeyError, TypeError):
+            continue  # a broken file is named by the caller and run again
+    return {kind: statistics.median(values) for kind, values in times.items()}
+
+
+def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
+    """Seconds that the jobs will take in one process, and the jobs of which nothing is known.
+
+    A kind of run that has only been measured counts with all its epochs.
+    """
+    known, measured = seconds_by_kind(results), epoch_times(results)
+    total, unknown = 0.0, []
+    for job in jobs:
+        kind = kind_name(job.recipe)
+        explained = f"{kind} {(job.explainer or '').partition(',')[0]}"
+        if explained in known:  # the model is trained once for all explainers
+            total += known[explained]
+        elif kind in known:
+            total += known[kind]
+        elif kind in measured:
+            total += measured[kind] * job.recipe.optimiser.epochs
+        else:
+            unknown.append(job)
+    return total, unknown
+
+
+def kind_name(recipe: Recipe) -> str:
+    """Dataset, backbone and method, as in ``mnist-75sp pna gsina``."""
+    return f"{recipe.data.name} {recipe.backbone.name} {recipe.method.name}"
+
+
+def epochs_file(results: Results) -> Path:
+    """Where measured times are kept: ``bench/epochs.json`` in the folder of results."""
+    return results.root / "bench" / "epochs.json"
+
+
+def epoch_times(results: Results) -> dict[str, float]:
+    """Measured seconds of an epoch by kind of run; nothing where none were measured."""
+    try:
+        content = json.loads(epochs_file(results).read_text(encoding="utf-8"))
+        return {kind: float(one["seconds"]) for kind, one in content["epochs"].items()}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def about(seconds: float) -> str:
+    """A measured time as text, with no more digits than it is worth."""
+    return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.1f}"
+
+
+def measure_epoch(recipe: Recipe, dataset: Dataset, steps: int = STEPS) -> dict[str, Any]:
+    """Seconds of an epoch, training and validation, extrapolated from a few steps of each.
+
+    Args:
+        recipe: What to train.
+        dataset: Its dataset.
+        steps: Batches to measure; the median counts.
+    """
+    seed_everything(0)
+    size = recipe.optimiser.batch_size
+    method = make_method(recipe, dataset).train()
+    optimiser = torch.optim.Adam(method.parameters(), lr=recipe.optimiser.learning_rate, fused=True)
+    # On one thread the processor's time is that of a run that has the machine for itself.
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    training = []
+    shuffle = torch.Generator().manual_seed(0)
+    for batch in itertools.islice(dataset.train.batches(size, shuffle), steps + 1):
+        start = clock()
+        method.step(batch, optimiser, 0)
+        training.append(clock() - start)
+    method.eval()
+    validation = []
+    with torch.no_grad():
+        for batch in itertools.islice(dataset.val.batches(size), steps + 1):
+            start = clock()
+            method(batch)
+            validation.append(clock() - start)
+    seconds = _whole(training, len(dataset.train), size) + _whole(
+        validation, len(dataset.val), size
+    )
+    return {"seconds": round(seconds, 2), "steps": len(training) - 1, "batch_size": size}
+
+
+def _whole(times: list[float], graphs: int, size: int) -> float:
+    """Seconds of all batches; the first one, which warms up, counts only if it is alone."""
+    return statistics.median(times[1:] or times) * math.ceil(graphs / size)
+
+
+def save_epochs(results: Results, found: dict[str, dict[str, Any]]) -> Path:
+    """Add measured times to the file of them, with the machine they were measured on."""
+    path = epochs_file(results)
+    try:
+        old = json.loads(path.read_text(encoding="utf-8"))["epochs"]
+    except (FileNotFoundError, ValueError, KeyError):
+        old = {}
+    about = {
+        "hardware": hardware(),
+        "torch": versions()["torch"],
+        "commit": commit(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    new = {kind: {**one, **about} for kind, one in found.items()}
+    save_json(path, {"epochs": dict(sorted({**old, **new}.items()))})
+    return path

@@ -1,0 +1,147 @@
+"""Result files: one JSON a finished run, found again by what was run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gsina.files import locked, save_json
+from gsina.runs.job import Job, identity
+from gsina.runs.recipe import Recipe
+
+#: The folder of all results, relative to where the command runs.
+DEFAULT_FOLDER = Path("results")
+
+
+#: What reading a file may raise that is not a whole result.
+BROKEN = (ValueError, KeyError, TypeError, AttributeError)
+
+
+def metric_of(result: dict[str, Any]) -> str:
+    """The main metric of a result; the oldest files do not say that it is accuracy."""
+    return str(result.get("metric", "accuracy"))
+
+
+def _test_splits(result: dict[str, Any]) -> list[str]:
+    return [name for name in result["metrics"] if name == "test" or name.startswith("test-")]
+
+
+def ood_score(result: dict[str, Any]) -> float | None:
+    """The main metric on the test split; the mean over the splits ``test-...`` of several."""
+    metric = metric_of(result)
+    values = [result["metrics"][split][metric] for split in _test_splits(result)]
+    if not values or any(value is None for value in values):
+        return None
+    return float(sum(values) / len(values))
+
+
+def _check(result: Any) -> None:
+    """Raise unless this has what tables are made of, and numbers where numbers should be.
+
+    Raises:
+        ValueError: Something is of another kind, or not a number.
+        KeyError: Something is missing.
+        TypeError: A part has no parts.
+        AttributeError: The same.
+    """
+    tests = _test_splits(result)
+    if not tests or "val" not in result["metrics"]:
+        raise KeyError("val or test")
+    for name, scores in result["metrics"].items():
+        if name in ("val", *tests) and metric_of(result) not in scores:
+            raise KeyError(name)
+        for score in scores.values():
+            if score is not None and math.isnan(score):
+                raise ValueError("NaN is no score")
+    texts = (
+        result["selection"],
+        result["commit"],
+        result["versions"]["torch"],
+        result["hardware"]["cpu"],
+    )
+    if not all(isinstance(text, str) for text in texts) or "threads" not in result["hardware"]:
+        raise ValueError("not a result file")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    _check(result)
+    return result
+
+
+def _same(found: dict[str, Any], recipe: Recipe) -> bool:
+    """Whether a recipe in a file is this one, settings that it does not know left aside."""
+    return found == recipe.model_dump() or identity(Recipe.parse(found)) == identity(recipe)
+
+
+class Results:
+    """A folder of results; those of runs are files in its folder ``runs``."""
+
+    def __init__(self, root: Path = DEFAULT_FOLDER) -> None:
+        self.root = root
+        self.folder = root / "runs"
+
+    def path(self, job: Job) -> Path:
+        """Where the result of a job is, or will be."""
+        return self.folder / f"{job.name}.json"
+
+    def load(self, job: Job) -> dict[str, Any] | None:
+        """The result of a job; ``None`` if it is not there, or broken."""
+        with contextlib.suppress(FileNotFoundError, *BROKEN):
+            result = _read(self.path(job))
+            explainer = (job.explainer or "pieces").partition(",")[0]
+            same = result["seed"] == job.seed and _same(result["recipe"], job.recipe)
+            if same and result.get("explainer", "pieces") == explainer:
+                return result
+        return None
+
+    def broken(self, jobs: Iterable[Job]) -> list[Path]:
+        """Files that are there for these jobs and are not their whole results."""
+        paths = {self.path(job): job for job in jobs}
+        return [path for path, job in paths.items() if path.exists() and self.load(job) is None]
+
+    def save(self, job: Job, result: dict[str, Any]) -> Path:
+        """Write a result, atomically."""
+        path = self.path(job)
+        save_json(path, result)
+        return path
+
+    def diverged(self, job: Job) -> str | None:
+        """What the run of a job said when it diverged; ``None`` if it did not, or has a result."""
+        try:
+            text = self.diverged_path(job).read_text(encoding="utf-8")
+            return None if self.load(job) else str(json.loads(text)["message"]) or "diverged."
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            return "training diverged."
+
+    def save_diverged(self, job: Job, message: str, about: dict[str, Any] | None = None) -> Path:
+        """Remember that a run diverges, as it would each time: it is not tried again.
+
+        Args:
+            job: The job.
+            message: What it said.
+            about: What it was run with.
+        """
+        path = self.diverged_path(job)
+        what = {"message": message, "recipe": job.recipe.model_dump(), "seed": job.seed}
+        save_json(path, what | (about or {}))
+        return path
+
+    def diverged_path(self, job: Job) -> Path:
+        """Where it is remembered that a run diverges."""
+        return self.folder / f"{job.name}.diverged"
+
+    @contextlib.contextmanager
+    def claim(self, job: Job) -> Iterator[bool]:
+        """Hold a job against other processes; yields whether it could be had.
+
+        The lock goes with the process, however that ends.
+        """
+        with locked(self.folder / f".{job.name}.lock") as mine:
+            yield mine

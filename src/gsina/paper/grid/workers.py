@@ -1,0 +1,94 @@
+"""Runs in several processes of this machine; a worker that dies is replaced."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.ops.memory import reuse_memory
+from gsina.paper.grid.results import Results
+from gsina.paper.grid.runner import Finished, run_job
+from gsina.parallel import end_with_parent
+from gsina.runs.job import Job
+from gsina.runs.recipe import Recipe
+
+#: How often a job is started before it is given up: whatever kills its worker may be its own fault.
+TRIES = 3
+
+Outcome = tuple[dict[str, Any] | None, str | None]
+
+
+def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> Iterator[Finished]:
+    """Run the jobs, ``processes`` at a time; yields each as it ends.
+
+    If the system kills a worker, all jobs that were running are started again (from their last
+    checkpoint), each at most ``TRIES`` times.
+    """
+    waiting = deque(jobs)
+    tries = dict.fromkeys((job.name for job in jobs), 0)
+    while waiting:
+        running: dict[Future[Outcome], Job] = {}
+        try:
+            yield from _until_broken(waiting, running, results, processes)
+        except BrokenProcessPool:
+            for job in reversed(list(running.values())):
+                tries[job.name] += 1
+                if tries[job.name] < TRIES:
+                    waiting.appendleft(job)
+                else:
+                    why = f"its process was killed {TRIES} times, perhaps for want of memory"
+                    yield Finished(job, None, why)
+
+
+def _until_broken(
+    waiting: deque[Job], running: dict[Future[Outcome], Job], results: Results, processes: int
+) -> Iterator[Finished]:
+    """Hand out one job a process; when this is stopped, so are they."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawn, _prepare_worker, (os.getpid(),)) as pool:
+
+        def submit() -> None:
+            job = waiting.popleft()
+            values = job.recipe.model_dump()
+            arguments = (values, job.seed, job.explainer, str(results.root))
+            try:
+                running[pool.submit(_run_plain, *arguments)] = job
+            except BrokenProcessPool:
+                waiting.appendleft(job)
+                raise
+
+        try:
+            while waiting or running:
+                while waiting and len(running) < processes:
+                    submit()
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    outcome = future.result()
+                    yield Finished(running.pop(future), *outcome)
+        except BrokenProcessPool:
+            raise
+        except BaseException:
+            for worker in multiprocessing.active_children():
+                worker.terminate()  # the checkpoint of its last epoch is on disk
+            raise
+
+
+def _prepare_worker(parent: int) -> None:
+    torch.set_num_threads(1)
+    reuse_memory()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent ends the others
+    end_with_parent(parent)
+
+
+def _run_plain(recipe: dict[str, Any], seed: int, explainer: str | None, root: str) -> Outcome:
+    """:func:`run_job` with plain values in and out, for another process."""
+    finished = run_job(Job(Recipe.parse(recipe), seed, explainer), Results(Path(root)))
+    return finished.result, finished.error

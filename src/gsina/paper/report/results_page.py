@@ -1,0 +1,198 @@
+"""Tables and pages from result files; every number comes from a file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gsina.files import write_aside
+from gsina.paper.grid.estimate import epoch_times
+from gsina.paper.grid.results import Results
+from gsina.paper.report.runtime import runtime_markdown, save_picture
+from gsina.paper.report.summaries import Summary, digits_of, not_run, ours, pair, summarise
+from gsina.paper.studies.runtime import read_runtime
+from gsina.paper.tables import TABLES, make_table
+from gsina.paper.tables.table import Table
+from gsina.paper.tables.tuned import resolve
+from gsina.runs.run import short_commit
+
+#: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.
+SWEPT = {
+    "sensitivity-r": ("ratio", "r", False),
+    "sensitivity-tau": ("temperature", "τ", True),
+}
+#: Tables whose picture shows more than the table.
+DRAWN = (*SWEPT, "node")
+
+HEADER = """# Results
+
+This page is written by `gsina report`; every number comes from a file in `results/runs/`, which
+holds the recipe, the seed, the versions, the hardware and the commit of its run; the runtime's from
+`results/bench/runtime.json`. Mean ± standard deviation (population, as the paper's; of a sample in
+the CIGA benchmark, as there) over the seeds that are there; every seed is shown. The epoch is
+selected on validation data by the rule of the recipe; the test data are evaluated once, with the
+selected weights.
+"""
+
+
+def markdown(table: Table, results: Results, picture: str | None = None) -> str:
+    """A table as Markdown: ours beside the paper's, every seed, and what is missing.
+
+    Args:
+        table: The table.
+        results: The runs.
+        picture: Link to a picture to show above the rows.
+    """
+    table = resolve(table, results)
+    summaries = sorted(summarise(table, results), key=lambda one: _order(table, one))
+    times = epoch_times(results)
+    also = [one.label for one in table.also]
+    columns = ["", "data", "here", "paper", *also, "seeds", "every seed"]
+    lines = [f"## {table.title}", "", f"`gsina bench {table.name}`", ""]
+    if picture is not None:
+        lines += [f"![{table.title}]({picture})", ""]
+    lines += [f"| {' | '.join(columns)} |".replace("|  |", "| |"), "|---" * len(columns) + "|"]
+    lines += [f"| {' | '.join(_row(table, summary, times))} |" for summary in summaries]
+    return "\n".join([*lines, "", *_footnotes(table, summaries)])
+
+
+def _row(table: Table, summary: Summary, times: dict[str, float]) -> list[str]:
+    cell, digits = summary.cell, digits_of(table)
+    seeds = sorted(summary.values)
+    each = ", ".join(f"{summary.values[seed]:.{digits - 1}f}" for seed in seeds)
+    further = [summary.further(one) for one in table.also]
+    return [
+        cell.row,
+        cell.column,
+        ours(summary, digits) or ("diverged" if summary.diverged else not_run(cell, times)),
+        "" if cell.paper is None else pair(cell.paper.mean, cell.paper.std, digits),
+        *("" if found is None else pair(*found, 2) for found in further),
+        ", ".join(str(seed) for seed in seeds),
+        each,
+    ]
+
+
+def _order(table: Table, summary: Summary) -> tuple[int, int]:
+    """Group by column, rows in the order of first appearance."""
+    columns = list(dict.fromkeys(cell.column for cell in table.cells))
+    rows = list(dict.fromkeys(cell.row for cell in table.cells))
+    return columns.index(summary.cell.column), rows.index(summary.cell.row)
+
+
+def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
+    results = [result for summary in summaries for result in summary.results]
+    lines = list(table.notes)
+    begun = [one for one in summaries if one.values and one.missing]
+    if begun:
+        seeds = "; ".join(
+            f"{one.cell.row} on {one.cell.column} seeds {', '.join(map(str, one.missing))}"
+            for one in begun
+        )
+        lines.append(f"Seeds not run yet: {seeds}.")
+    diverged = [one for one in summaries if one.diverged]
+    if diverged:
+        seeds = "; ".join(
+            f"{one.cell.row} on {one.cell.column} seeds {', '.join(map(str, one.diverged))}"
+            for one in diverged
+        )
+        lines.append(f"Diverged, and so in no mean: {seeds}.")
+    untouched = sum(not one.values and not one.diverged for one in summaries)
+    if untouched:
+        lines.append(
+            f"Cells not run yet: {untouched} of {len(summaries)}; "
+            f"`gsina bench {table.name} --dry-run` names them."
+        )
+    if results:
+        commits = sorted({short_commit(result["commit"]) or "unknown" for result in results})
+        machines = sorted(
+            {f"{r['hardware']['cpu']}, {r['hardware']['threads']} thread(s)" for r in results}
+        )
+        rules = sorted({result["selection"] for result in results})
+        torch = sorted({result["versions"]["torch"] for result in results})
+        lines.append(
+            f"Selection: {', '.join(rules)}. Hardware: {'; '.join(machines)}. torch "
+            f"{', '.join(torch)}. Commits: {', '.join(commits)}."
+        )
+    return [line + "\n" for line in lines]
+
+
+def results_page(results: Results, findings: str = "") -> str:
+    """The whole page: every table of which two cells or more have runs, and the findings.
+
+    One cell says nothing by itself; it may be there only because another table shares it.
+    """
+    return _page(results, findings, _runtime(results))
+
+
+def _page(results: Results, findings: str, runtime: dict[str, Any] | None) -> str:
+    parts = [HEADER]
+    not_run = []
+    for name in TABLES:
+        table = make_table(name)
+        if sum(bool(summary.values) for summary in summarise(table, results)) >= 2:
+            # The pictures of tables say no more than the tables; those of curves do.
+            picture = f"img/{name}.png" if name in DRAWN else None
+            parts.append(markdown(table, results, picture))
+        else:
+            not_run.append(f"`{name}`")
+    if runtime is not None:
+        parts.append(runtime_markdown(runtime, "img/runtime.png"))
+    if not_run:
+        names = ", ".join(not_run)
+        parts.append(f"Not run yet, but for runs that they share with other tables: {names}.\n")
+    if findings:
+        parts.append(findings)
+    return "\n".join(parts)
+
+
+def write_results_page(path: Path, results: Results) -> None:
+    """Write the page and its pictures (``img/`` beside it).
+
+    The findings beside the page (``<name>.findings.md``) are put at its end.
+    """
+    findings = path.with_name(f"{path.stem}.findings.md")
+    text = findings.read_text(encoding="utf-8") if findings.exists() else ""
+    runtime = _runtime(results)
+    page = _page(results, text, runtime)
+    for name in DRAWN:
+        if f"(img/{name}.png)" in page:
+            draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
+    if runtime is not None:
+        save_picture(runtime, path.parent / "img" / "runtime.png")
+    with write_aside(path) as file:
+        file.write(page.encode())
+
+
+def _runtime(results: Results) -> dict[str, Any] | None:
+    """What was measured of the runtime; ``None`` if there is nothing, or nothing that is whole."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return read_runtime(results.root)
+    return None
+
+
+def write_table(table: Table, results: Results, folder: Path) -> list[Path]:
+    """Write one table as ``<name>.md`` and ``<name>.png``; returns the two."""
+    page, picture = folder / f"{table.name}.md", folder / f"{table.name}.png"
+    draw_table(table, results, picture)
+    with write_aside(page) as file:
+        file.write(markdown(table, results, picture.name).encode())
+    return [page, picture]
+
+
+def draw_table(table: Table, results: Results, path: Path) -> None:
+    """Draw a table; one of a swept setting as a curve with an error band."""
+    # Matplotlib takes a second to import, and only pictures need it.
+    from gsina.explain.pictures.save import save_figure
+    from gsina.paper.figures.nodes import draw_node
+    from gsina.paper.figures.sensitivity import draw_sweep
+    from gsina.paper.figures.table import draw_cells
+
+    summaries = summarise(table, results)
+    if table.name in SWEPT:
+        save_figure(draw_sweep(table, summaries, *SWEPT[table.name]), path)
+    elif table.name == "node":
+        save_figure(draw_node(table, summaries), path)
+    else:
+        save_figure(draw_cells(table, summaries, epoch_times(results)), path)

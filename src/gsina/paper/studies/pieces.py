@@ -1,0 +1,55 @@
+"""One run of the connectivity table: train, then count the pieces of what is extracted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.explain.components import count_pieces
+from gsina.graphs.packed import PackedGraphs
+from gsina.methods import Method
+from gsina.ops.hard_top_r import hard_top_r
+from gsina.runs.recipe import Recipe
+from gsina.runs.trained import trained
+from gsina.training import predict
+from gsina.training.loop import OnEpoch
+
+
+def run_pieces(
+    recipe: Recipe, seed: int, *, folder: Path | None = None, on_epoch: OnEpoch | None = None
+) -> dict[str, Any]:
+    """The result of a run with ``pieces`` among its test metrics.
+
+    Args:
+        recipe: A recipe of a method with a ratio, such as GSINA.
+        seed: Seed of the training.
+        folder: Folder of the trained model; one that is there is used.
+        on_epoch: Called after every epoch of the training.
+    """
+    finished = trained(recipe, seed, folder, on_epoch=on_epoch)
+    old = finished.result
+    pieces = mean_pieces(finished.method, finished.dataset.test)
+    test = {**old["metrics"]["test"], "pieces": pieces}
+    return {**old, "metrics": {**old["metrics"], "test": test}}
+
+
+def mean_pieces(method: Method, graphs: PackedGraphs) -> float:
+    """Connected components of the top r of the attention, mean over the graphs with edges.
+
+    Raises:
+        ValueError: The method has no attention, or no ratio that says how much its top is.
+    """
+    edge = predict(method, graphs).edge
+    ratio = getattr(method.config, "ratio", None)
+    if edge is None or ratio is None:
+        raise ValueError(
+            f"expected a model with edge attention and a ratio, such as gsina, got a "
+            f"{type(method).__name__}."
+        )
+    # All graphs as one batch: the groups and the opposite edges come with it.
+    batch = graphs.batch(torch.arange(len(graphs)))
+    top = hard_top_r(edge, ratio, batch.edge_groups, batch.reverse)
+    pieces = count_pieces(top, graphs)[graphs.edge_ptr.diff() > 0]
+    return float(pieces.double().mean())

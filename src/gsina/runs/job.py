@@ -1,0 +1,30 @@
+"""`Job`: what identifies a run, and the name of its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gsina.runs.recipe import Recipe
+from gsina.training.checkpoint import fingerprint_of
+
+
+@dataclass(frozen=True)
+class Job:
+    """A recipe and a seed: one run; with an explainer, one that explains its model afterwards."""
+
+    recipe: Recipe
+    seed: int
+    explainer: str | None = None
+
+    @property
+    def name(self) -> str:
+        """A file name that says what was run, with a hash of all settings."""
+        recipe = self.recipe
+        parts = [recipe.data.name, recipe.backbone.name, recipe.method.name, identity(recipe)]
+        explained = [self.explainer] if self.explainer else []
+        return "-".join([*parts, f"seed{self.seed}", *explained])
+
+
+def identity(recipe: Recipe) -> str:
+    """A hash of the settings that differ from the defaults."""
+    return fingerprint_of(recipe.essential())[:10]

@@ -1,0 +1,258 @@
+"""`Recipe`: everything that defines a run but the seed, as a validated model."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from gsina.datasets.catalog import DATASETS
+from gsina.methods import METHODS, make_config
+from gsina.names import check_name
+from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.ranges import check_ranges
+from gsina.training.selection import SELECTIONS
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DataPart(_Part):
+    """Which dataset, with the options of its loader."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> DataPart:
+        entry = DATASETS[check_name(self.name, DATASETS, "dataset")]
+        check_options(
+            entry.load, self.options, f"dataset {self.name}", leave_out=("progress", "download")
+        )
+        return self
+
+
+class MethodPart(_Part):
+    """Which method, with its settings."""
+
+    name: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> MethodPart:
+        entry = METHODS[check_name(self.name, METHODS, "method")]
+        check_options(entry.config, self.options, f"method {self.name}")
+        make_config(self.name, self.options)
+        return self
+
+
+#: Arguments of a backbone that the data and the task decide.
+NO_OPTIONS = ("in_channels", "edge_channels", "out_channels")
+
+
+class BackbonePart(_Part):
+    """Which network, with its settings."""
+
+    name: str = "gin"
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> BackbonePart:
+        make = BACKBONES[check_name(self.name, BACKBONES, "backbone")]
+        check_options(make, self.options, f"backbone {self.name}", leave_out=NO_OPTIONS)
+        check_ranges(self.options)
+        return self
+
+
+class OptimiserPart(_Part):
+    """How to optimise; see :class:`gsina.training.Settings`."""
+
+    epochs: int = Field(default=100, ge=1)
+    batch_size: int = Field(default=128, ge=1)
+    learning_rate: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    weight_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    plateau_patience: int | None = Field(default=None, ge=1)
+    algorithm: Literal["adam", "adamw"] = "adam"
+    neighbours: tuple[int, ...] | None = None
+    precision: Literal["float32", "bf16"] = "float32"
+
+
+class SelectionPart(_Part):
+    """Which epoch is reported."""
+
+    rule: str = "latest-best"
+    patience: int | None = Field(default=None, ge=1)
+    first_epoch: int = Field(default=0, ge=0)
+
+    @field_validator("rule")
+    @classmethod
+    def _known(cls, rule: str) -> str:
+        return check_name(rule, SELECTIONS, "selection rule")
+
+
+class Recipe(_Part):
+    """Dataset, method, backbone, optimiser and selection rule."""
+
+    data: DataPart
+    method: MethodPart
+    backbone: BackbonePart = Field(default_factory=BackbonePart)
+    optimiser: OptimiserPart = Field(default_factory=OptimiserPart)
+    selection: SelectionPart = Field(default_factory=SelectionPart)
+
+    @classmethod
+    def parse(cls, values: dict[str, Any]) -> Self:
+        """Validate plain values.
+
+        Raises:
+            ValueError: One sentence with the path of the first field that is wrong.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            # A misspelt name also leaves the right one missing: the misspelling says more.
+            found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+            first = found[0]
+            message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+            path = ".".join(str(part) for part in first["loc"]) or "recipe"
+            if first["type"] == "value_error":
+                path += _inside(first["input"], message)
+            if first["type"] == "missing":
+                message = "is missing"
+            if first["type"] == "model_type":
+                message = f"must be a table, such as [{path}] with a name in it"
+            if first["type"] == "extra_forbidden":
+                message = _suggest(first["loc"])
+            got = (
+                ""
+                if first["type"] in ("missing", "value_error", "extra_forbidden")
+                else (f" (got {first['input']!r})")
+            )
+            raise ValueError(f"recipe field {path}: {message}{got}.") from error
+
+    def essential(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, by part.
+
+        Leaving a setting out and writing its default down give the same, and so does a setting that
+        is added to the package later with the old behaviour as its default.
+        """
+        values = self.model_dump(exclude_defaults=True)
+        makers: dict[str, Callable[..., Any]] = {
+            "data": DATASETS[self.data.name].load,
+            "method": METHODS[self.method.name].config,
+            "backbone": BACKBONES[self.backbone.name],
+        }
+        for part, make in makers.items():
+            chosen = getattr(self, part)
+            known = _signature(make)[0]
+            options = {
+                name: value
+                for name, value in chosen.options.items()
+                if not (name in known and known[name].default == value)
+            }
+            values[part] = {"name": chosen.name, "options": options}
+        return values
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a recipe from a TOML file."""
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (FileNotFoundError, IsADirectoryError):
+            raise FileNotFoundError(f"there is no recipe file {path}.") from None
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not valid TOML: {error}.") from error
+        try:
+            return cls.parse(values)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+def check_options(
+    make: Callable[..., Any], options: dict[str, Any], what: str, leave_out: Collection[str] = ()
+) -> None:
+    """Check options against the signature of the function or class that they go to.
+
+    Args:
+        make: Takes the options as keyword arguments.
+        options: Names and values.
+        what: For the message: ``"method gsina"``.
+        leave_out: Arguments that are no options.
+
+    Raises:
+        ValueError: An option does not exist (with the nearest name) or has another type.
+    """
+    parameters, hints = _signature(make)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for option, value in options.items():
+        check_name(
+            option, [name for name in parameters if name not in leave_out], f"option of {what}"
+        )
+        annotation = hints.get(option, parameters[option].annotation)
+        if get_origin(annotation) is Literal and isinstance(value, str):
+            check_name(value, get_args(annotation), f"value of option {option} of {what}")
+        try:
+            _adapter(make, option).validate_python(value, strict=True)
+        except ValidationError as error:
+            message = error.errors()[0]["msg"]
+            raise ValueError(f"option {option} of {what}: {message}, got {value!r}.") from error
+
+
+# A table has hundreds of recipes of a few methods, and to look into a signature takes long.
+@cache
+def _signature(
+    make: Callable[..., Any],
+) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
+    """Parameters of a function or class, and the types of a class's fields."""
+    settings = is_dataclass(make)  # its fields may come from modules with other imports
+    parameters = inspect.signature(make, eval_str=not settings).parameters
+    return parameters, get_type_hints(make) if settings else {}
+
+
+@cache
+def _adapter(make: Callable[..., Any], option: str) -> TypeAdapter[Any]:
+    parameters, hints = _signature(make)
+    annotation = hints.get(option, parameters[option].annotation)
+    return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
+
+
+def _inside(part: Any, message: str) -> str:
+    """What of a part with a name and options a message is about, as the end of a path."""
+    if not isinstance(part, dict):
+        return ""
+    if re.match(r"unknown (dataset|method|backbone) ", message):
+        return ".name"
+    about = re.split("; did you mean|; known:", message)[0]  # not the names that there are
+    options = [name for name in part.get("options", {}) if re.search(rf"\b{name}\b", about)]
+    quoted = [name for name in options if f"'{name}'" in about]
+    return f".options.{(quoted or options)[0]}" if options else ""
+
+
+def _suggest(loc: tuple[int | str, ...]) -> str:
+    """Name the nearest field for one that does not exist."""
+    model: Any = Recipe
+    for part in loc[:-1]:
+        model = model.model_fields[part].annotation
+    try:
+        check_name(str(loc[-1]), model.model_fields, "field")
+    except ValueError as error:
+        return str(error).rstrip(".")
+    return "not a known field"

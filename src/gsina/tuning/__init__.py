@@ -1,0 +1,1 @@
+"""Search for good settings, on validation data only."""

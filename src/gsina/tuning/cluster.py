@@ -1,0 +1,103 @@
+"""Trials of a search on the workers of a Ray cluster; the storage ties them together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from gsina.runs.ray_cluster import RETRIES, connect
+from gsina.training import Diverged
+from gsina.tuning.study import Search, Tried, ended, open_study, run_trial
+
+HERE = ("auto", "localhost", "127.0.0.1", "[::1]")
+
+
+def run_trials_on_ray(
+    search: Search,
+    storage: str,
+    name: str,
+    trials: int,
+    address: str,
+    *,
+    timeout: float | None = None,
+) -> Iterator[Tried]:
+    """Run trials, one a core, until the study has ``trials`` of them; yields each as it ends.
+
+    A trial whose worker dies is started again. Workers get training and validation graphs with
+    the trial, so they need no files.
+
+    Args:
+        search: What is searched.
+        storage: URL of the storage; an SQLite file only if all workers are on this machine.
+        name: Name of the study.
+        trials: Of the study in all, those of earlier calls included.
+        address: ``auto`` or the address of the cluster.
+        timeout: No trial begins after so many seconds.
+
+    Raises:
+        ValueError: Workers on other machines could not reach the storage, or a trial found
+            something wrong with the recipe or the data.
+    """
+    began = time.monotonic()
+    check_reachable(storage, address)
+    study = open_study(search, storage, name)
+    if ended(study) >= trials:
+        return
+    ray = connect(address)
+    if sum(node["Alive"] for node in ray.nodes()) > 1:
+        _check_shared(storage, address)
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_remote)
+    data = ray.put(search)
+    places = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    missing, turn = trials - ended(study), len(study.get_trials(deepcopy=False))
+    running: set[Any] = set()
+    told: set[int] = set()
+    try:
+        while missing or running:
+            late = timeout is not None and time.monotonic() - began >= timeout
+            missing = 0 if late else missing
+            while missing and len(running) < places:
+                running.add(remote.remote(data, storage, name, turn))
+                missing, turn = missing - 1, turn + 1
+            for reference in ray.wait(list(running), num_returns=1)[0] if running else []:
+                running.remove(reference)
+                tried, error = ray.get(reference)
+                if error is not None:
+                    raise ValueError(error)
+                if tried.number not in told:
+                    told.add(tried.number)
+                    yield tried
+            if not (late or missing or running):  # two workers may have had the same trial
+                missing = max(trials - ended(study), 0)
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=True)
+
+
+def check_reachable(storage: str, address: str) -> None:
+    """Refuse an SQLite file for a cluster on other machines."""
+    host = address.removeprefix("ray://").rpartition(":")[0] or address
+    if host not in HERE:
+        _check_shared(storage, address)
+
+
+def _check_shared(storage: str, address: str) -> None:
+    if storage.startswith("sqlite"):
+        raise ValueError(
+            f"workers of the cluster {address} on other machines cannot share an SQLite file; give "
+            "--storage the URL of a database that all of them reach, such as postgresql://..."
+        )
+
+
+def _run_remote(
+    search: Search, storage: str, name: str, turn: int
+) -> tuple[Tried | None, str | None]:
+    """One trial in a worker."""
+    import torch
+
+    torch.set_num_threads(1)
+    try:
+        return run_trial(search, open_study(search, storage, name), turn), None
+    except (ValueError, Diverged, OSError) as error:
+        return None, str(error)

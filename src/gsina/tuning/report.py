@@ -1,0 +1,181 @@
+"""What a search leaves in its folder: the best recipe, a table of all trials, three pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from gsina.explain.pictures.save import save_figure
+from gsina.files import write_aside
+from gsina.runs.toml import to_toml
+from gsina.tuning.study import Tried, Tuned
+
+BEST, TRIALS = "best.toml", "trials.csv"
+HISTORY, IMPORTANCES, SLICES = "history.png", "importances.png", "slices.png"
+LINE, GREY, BAD = "#0072B2", "#777777", "#bbbbbb"
+DOTS = 150
+#: Finished trials that a statement about importance needs.
+ENOUGH = 6
+
+
+def write_tuned(tuned: Tuned, study: Any, out: Path) -> list[Path]:
+    """Write all that can be written with what has been tried; returns the files.
+
+    Args:
+        tuned: What was found.
+        study: The study behind it.
+        out: The folder.
+    """
+    written = [out / TRIALS]
+    _write(out / TRIALS, _table(tuned))
+    if tuned.best is None:
+        return written
+    _write(out / BEST, best_toml(tuned))
+    pictures = {HISTORY: draw_history(tuned), SLICES: draw_slices(tuned)}
+    if (shares := importances(tuned, study)) is not None:
+        pictures[IMPORTANCES] = draw_importances(shares)
+    for name, figure in pictures.items():
+        save_figure(figure, out / name, DOTS)
+    return [*written, out / BEST, *(out / name for name in pictures)]
+
+
+def best_toml(tuned: Tuned) -> str:
+    """The best recipe, with a comment on where it comes from."""
+    best, search = tuned.best, tuned.search
+    assert best is not None
+    told = (
+        f"# Trial {best.number}, the best of {len(tuned.tried)}: validation {search.task.metric} "
+        f"{best.value:.4f} with seed {search.seed}; no test data were used.\n"
+        f"# gsina train --recipe {BEST} --seed {search.seed}\n\n"
+    )
+    return told + to_toml(tuned.recipe.model_dump())
+
+
+def importances(tuned: Tuned, study: Any) -> dict[str, float] | None:
+    """Share of each setting in how different trials came out; ``None`` if it cannot be said yet."""
+    values = [one.value for one in tuned.tried if one.value is not None]
+    if len(values) < ENOUGH or len(set(values)) < 2:
+        return None
+    from optuna.importance import get_param_importances
+
+    return {name: float(share) for name, share in get_param_importances(study).items()}
+
+
+def draw_history(tuned: Tuned) -> Figure:
+    """Every trial in the order of their start, and the best so far."""
+    figure, axes = _canvas("trial", _metric(tuned))
+    whole = sorted(_whole(tuned.tried), key=lambda one: one.number)
+    cut = [one for one in tuned.tried if one.value is None and one.last is not None]
+    numbers, values = [one.number for one in whole], _floats([one.value for one in whole])
+    axes.plot(numbers, values, "o", color=LINE, ms=5, label="finished")
+    if cut:
+        last = _floats([one.last for one in cut])
+        axes.plot([one.number for one in cut], last, "x", color=BAD, ms=5, label="stopped early")
+    better = np.maximum if tuned.search.task.larger_is_better else np.minimum
+    best = better.accumulate(values)
+    end = max(one.number for one in tuned.tried)
+    axes.step(
+        [*numbers, end],
+        [*best, best[-1]],
+        where="post",
+        color=GREY,
+        lw=1.2,
+        label="best so far",
+    )
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(framealpha=0.9, edgecolor="none", fontsize=8.5)
+    return figure
+
+
+def draw_slices(tuned: Tuned) -> Figure:
+    """The metric against each setting; darker is later."""
+    knobs = tuned.search.knobs
+    figure = Figure(figsize=(2.8 * len(knobs) + 0.6, 3.2), facecolor="white", layout="constrained")
+    whole = _whole(tuned.tried)
+    for place, knob in enumerate(knobs):
+        axes = figure.add_subplot(1, len(knobs), place + 1)
+        _quiet(axes)
+        axes.scatter(
+            [one.settings[knob.name] for one in whole],
+            _floats([one.value for one in whole]),
+            c=[one.number for one in whole],
+            cmap="Blues",
+            vmin=-0.5 * max(1, len(tuned.tried)),
+            edgecolors=GREY,
+            linewidths=0.4,
+            s=28,
+        )
+        axes.set_xlabel(knob.name.replace("_", " "))
+        room = 0.05 * (knob.high - knob.low)
+        axes.set_xlim(knob.low - room, knob.high + room)
+        if knob.whole:
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        if knob.log:
+            axes.set_xscale("log")
+            axes.set_xlim(knob.low / 1.2, knob.high * 1.2)
+        if place == 0:
+            axes.set_ylabel(_metric(tuned))
+    return figure
+
+
+def draw_importances(shares: dict[str, float]) -> Figure:
+    """Bars, the most important on top."""
+    figure, axes = _canvas("share in how trials differ", "")
+    names = sorted(shares, key=lambda name: shares[name])
+    axes.barh([name.replace("_", " ") for name in names], [shares[n] for n in names], color=LINE)
+    axes.set_xlim(0, 1)
+    return figure
+
+
+def _canvas(x: str, y: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(6.4, 3.6), facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    _quiet(axes)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    return figure, axes
+
+
+def _quiet(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e6e6e6", lw=0.6)
+    axes.set_axisbelow(True)
+
+
+def _metric(tuned: Tuned) -> str:
+    return f"validation {tuned.search.task.metric.replace('_', ' ')}"
+
+
+def _whole(tried: Sequence[Tried]) -> list[Tried]:
+    return [one for one in tried if one.value is not None]
+
+
+def _floats(values: Sequence[float | None]) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)
+
+
+def _table(tuned: Tuned) -> str:
+    names = [knob.name for knob in tuned.search.knobs]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    metric = f"val_{tuned.search.task.metric}"
+    table.writerow(["trial", "state", metric, *names, "epochs", "seconds"])
+    for one in tuned.tried:
+        settings = [one.settings.get(name, "") for name in names]
+        value = "" if one.value is None else one.value
+        table.writerow([one.number, one.state, value, *settings, one.epochs, f"{one.seconds:.1f}"])
+    return text.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    with write_aside(path) as file:
+        file.write(text.encode())

@@ -1,0 +1,359 @@
+"""Search for good settings with Optuna: many trainings, judged on validation data only.
+
+A :class:`Search` holds the training and the validation graphs and nothing else: test splits are
+taken out before the first trial, and at node level the labels of all other nodes too. Every
+finished trial is in the study's storage, so a search goes on where it was cut off, and several
+processes can share one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
+from gsina.models.model import fingerprint_of_graphs
+from gsina.models.train import first_epoch, train_model
+from gsina.runs.own_recipe import OwnRecipe
+from gsina.runs.recipe import Recipe
+from gsina.runs.run import make_method
+from gsina.training import Diverged, Settings, fit, make_selection, seed_everything
+from gsina.training.loop import OnEpoch, Progress
+from gsina.tuning.space import Knob, Setting, knobs_of, with_settings
+
+#: Trials that run to the end before any is stopped early, and epochs that every trial gets.
+START_TRIALS, START_EPOCHS = 4, 5
+#: Trials with random settings before the sampler learns from them.
+RANDOM_TRIALS = 6
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is searched; make it with :meth:`of`.
+
+    Attributes:
+        recipe: Where the search starts, and what all trials share.
+        dataset: Training and validation graphs; there are no others.
+        knobs: What varies.
+        seed: Of the search and of every training.
+    """
+
+    recipe: Recipe
+    dataset: Dataset
+    knobs: tuple[Knob, ...]
+    seed: int = 0
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, dataset: Dataset, *, fixed: Collection[str] = (), seed: int = 0
+    ) -> Search:
+        """A search from a recipe; the settings named in ``fixed`` stay as they are."""
+        return cls(recipe, without_test(dataset), knobs_of(recipe, fixed), seed)
+
+    @property
+    def task(self) -> Task:
+        """What is predicted, and how it is judged."""
+        return self.dataset.task
+
+    def identity(self) -> dict[str, Any]:
+        """What must stay the same for trials to be comparable, as plain JSON."""
+        shared = self.recipe.model_dump(exclude={"data"})
+        told = {
+            **shared,
+            "vary": [knob.name for knob in self.knobs],
+            "seed": self.seed,
+            "data": [fingerprint_of_graphs(part) for part in self.dataset.splits.values()],
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(told))
+        return plain
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial that has ended.
+
+    Attributes:
+        number: Counted from 0, in the order of their start.
+        settings: What it was trained with.
+        value: Validation metric of the selected epoch; ``None`` if it was stopped early.
+        state: ``finished``, ``stopped`` (worse than the median) or ``diverged``.
+        epochs: Epochs it was trained for.
+        seconds: How long that took.
+        last: The last validation metric of one that was stopped.
+    """
+
+    number: int
+    settings: dict[str, Setting]
+    value: float | None
+    state: str
+    epochs: int
+    seconds: float
+    last: float | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search has found.
+
+    Attributes:
+        search: What was searched.
+        tried: All trials that have ended, the best first.
+    """
+
+    search: Search
+    tried: tuple[Tried, ...]
+
+    @property
+    def best(self) -> Tried | None:
+        """The best trial, if one has come to its end."""
+        return self.tried[0] if self.tried and self.tried[0].value is not None else None
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe with the best settings."""
+        return with_settings(self.search.recipe, self.best.settings if self.best else {})
+
+
+#: Called with the number and the settings of a trial that begins.
+OnStart = Callable[[int, dict[str, Setting]], None]
+
+
+def without_test(dataset: Dataset) -> Dataset:
+    """Training and validation graphs only; at node level also without the labels of other nodes."""
+    parts = {split: _masked(dataset.splits[split], dataset.task) for split in ("train", "val")}
+    return replace(dataset, splits=parts)
+
+
+def _masked(graphs: PackedGraphs, task: Task) -> PackedGraphs:
+    y = graphs.node_y
+    if task.level != "node" or graphs.mask is None or y is None:
+        return graphs
+    mask = graphs.mask.view(-1, *[1] * (y.dim() - 1))
+    missing = y.new_tensor(-1 if task.kind == "multiclass" else math.nan)
+    return replace(graphs, node_y=torch.where(mask, y, missing))
+
+
+def default_storage(out: Path) -> str:
+    """An SQLite file in the folder."""
+    return f"sqlite:///{out.resolve() / 'study.db'}"
+
+
+def open_study(search: Search, storage: str, name: str) -> Any:
+    """Open the study, or make it; the recipe's own settings are its first trial.
+
+    Args:
+        search: What is searched.
+        storage: URL of an Optuna storage.
+        name: Name of the study in it.
+
+    Raises:
+        ValueError: Optuna is missing, the storage does not answer, or the study has trials of
+            another search.
+    """
+    optuna = _optuna()
+    if storage.startswith("sqlite:///"):
+        Path(storage.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        study = optuna.create_study(
+            study_name=name,
+            storage=storage,
+            direction="maximize" if search.task.larger_is_better else "minimize",
+            pruner=_pruner(search),
+            load_if_exists=True,
+        )
+    except Exception as error:  # every database has errors of its own
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ValueError(
+            f"the storage {hide_password(storage)} cannot be used ({hide_password(reason[0])}); "
+            "check the URL, or leave it out for an SQLite file in the folder."
+        ) from error
+    mine, there = search.identity(), study.user_attrs.get("search")
+    if there is None:
+        study.set_user_attr("search", mine)
+    elif there != mine:
+        changed = [part for part in mine if mine[part] != there.get(part)]
+        raise ValueError(
+            f"the study {name} in {hide_password(storage)} was started with other settings or "
+            f"data ({', '.join(changed)}); choose another --out or --study."
+        )
+    if all(one.state == _state("FAIL") for one in study.get_trials(deepcopy=False)):
+        start = {knob.name: knob.now(search.recipe) for knob in search.knobs}
+        fits = {
+            knob.name: start[knob.name] for knob in search.knobs if knob.holds(start[knob.name])
+        }
+        study.enqueue_trial(fits)
+    return study
+
+
+def ended(study: Any) -> int:
+    """How many trials have come to an end, stopped ones included."""
+    return len(study.get_trials(deepcopy=False, states=_ended()))
+
+
+def run_trials(
+    search: Search,
+    study: Any,
+    trials: int,
+    *,
+    timeout: float | None = None,
+    on_start: OnStart | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Iterator[Tried]:
+    """Run trials until the study has ``trials`` of them; yields each as it ends.
+
+    Args:
+        search: What is searched.
+        study: From :func:`open_study`.
+        trials: Of the study in all, those of earlier calls and of other processes included.
+        timeout: No trial begins after so many seconds.
+        on_start: Called before every trial.
+        on_epoch: Called after every epoch.
+    """
+    began = time.monotonic()
+    while ended(study) < trials:
+        if timeout is not None and time.monotonic() - began >= timeout:
+            return
+        turn = len(study.get_trials(deepcopy=False))
+        yield run_trial(search, study, turn, on_start=on_start, on_epoch=on_epoch)
+
+
+def run_trial(
+    search: Search,
+    study: Any,
+    turn: int,
+    *,
+    on_start: OnStart | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Tried:
+    """One trial: choose settings, train, and tell the study what came out.
+
+    Args:
+        search: What is searched.
+        study: Where other trials are.
+        turn: Another number for every trial: it seeds the choice of settings.
+        on_start: Called with number and settings before the training.
+        on_epoch: Called after every epoch.
+    """
+    optuna = _optuna()
+    study.sampler = optuna.samplers.TPESampler(
+        seed=search.seed + turn, n_startup_trials=RANDOM_TRIALS
+    )
+    trial = study.ask()
+    settings = {knob.name: knob.suggest(trial) for knob in search.knobs}
+    metric, values = search.task.metric, list[float]()
+
+    def report(record: dict[str, Any]) -> None:
+        values.append(record["val"][metric])
+        trial.report(values[-1], record["epoch"])
+        if on_epoch is not None:
+            on_epoch(record)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+
+    try:
+        if on_start is not None:
+            on_start(trial.number, settings)
+        progress = _train(with_settings(search.recipe, settings), search, report)
+        if progress.best_epoch < 0:
+            raise ValueError(
+                f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
+                "never a number, or --epochs is too small; choose another split or more epochs."
+            )
+        # SQLite may hand one trial to two workers; the first to end has told the study.
+        study.tell(trial, values[progress.best_epoch], skip_if_finished=True)
+    except optuna.TrialPruned:
+        study.tell(trial, state=_state("PRUNED"))
+    except Diverged as error:
+        # A result too: the sampler learns to stay away.
+        trial.set_user_attr("diverged", str(error))
+        study.tell(trial, state=_state("PRUNED"))
+    except BaseException:
+        study.tell(trial, state=_state("FAIL"))
+        raise
+    return _tried(search, study.get_trials(deepcopy=False)[trial.number])
+
+
+def summary(search: Search, study: Any) -> Tuned:
+    """All trials that have ended, the best first and stopped ones last."""
+    found = [_tried(search, one) for one in study.get_trials(deepcopy=False, states=_ended())]
+    sign = -1 if search.task.larger_is_better else 1
+    found.sort(key=lambda one: math.inf if one.value is None else sign * one.value)
+    return Tuned(search, tuple(found))
+
+
+def hide_password(url: str) -> str:
+    """The URL of a database as it may be shown."""
+    before, at, host = url.rpartition("@")
+    scheme, slashes, login = before.partition("://")
+    user, colon, _ = login.partition(":")
+    return f"{scheme}{slashes}{user}:***@{host}" if at and slashes and colon else url
+
+
+def _train(recipe: Recipe, search: Search, on_epoch: OnEpoch) -> Progress:
+    """Train as ``gsina train`` does with this recipe, without a folder."""
+    dataset, seed = search.dataset, search.seed
+    if isinstance(recipe, OwnRecipe):
+        return train_model(dataset, recipe.plan(dataset, seed), on_epoch=on_epoch).progress
+    chosen = recipe.selection
+    seed_everything(seed)
+    return fit(
+        make_method(recipe, dataset),
+        dataset,
+        Settings(**recipe.optimiser.model_dump()),
+        make_selection(chosen.rule, chosen.patience, chosen.first_epoch),
+        seed=seed,
+        on_epoch=on_epoch,
+    )
+
+
+def _tried(search: Search, trial: Any) -> Tried:
+    known = {knob.name: knob for knob in search.knobs}
+    whole = trial.state.name == "COMPLETE"
+    steps = trial.intermediate_values
+    return Tried(
+        number=trial.number,
+        settings={
+            name: known[name].tidy(trial.params[name]) for name in known if name in trial.params
+        },
+        value=trial.value if whole else None,
+        state="finished" if whole else "diverged" if "diverged" in trial.user_attrs else "stopped",
+        epochs=len(steps),
+        seconds=0.0 if trial.duration is None else trial.duration.total_seconds(),
+        last=steps[max(steps)] if steps else None,
+    )
+
+
+def _pruner(search: Search) -> Any:
+    """Stop what is worse than the median, once epochs count at all."""
+    recipe = search.recipe
+    first = first_epoch(recipe.method.name, recipe.method.options)
+    warm = max(START_EPOCHS, recipe.selection.first_epoch, first)
+    return _optuna().pruners.MedianPruner(n_startup_trials=START_TRIALS, n_warmup_steps=warm)
+
+
+def _ended() -> tuple[Any, ...]:
+    return _state("COMPLETE"), _state("PRUNED")
+
+
+def _state(name: str) -> Any:
+    return _optuna().trial.TrialState[name]
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise ValueError(
+            "gsina tune needs Optuna; install it with pip install 'gsina[tune]'."
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # the command tells what happens
+    return optuna

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gsina import files
+from gsina.formats import read_molecules, stream_molecules
+from gsina.formats.table import read_columns
+from gsina.graphs.task import Task
+from gsina.molecules import prepare
+from gsina.molecules.features import ATOM_FEATURE_SIZES, FEATURIZER_VERSION, featurize
+from gsina.molecules.scaffolds import scaffold_split
+
+pytest.importorskip("rdkit")
+
+SMILES = ["CCO", "c1ccccc1", "CCN", "CCC", "Cc1ccccc1", "C1CC1", "CCCC", "C1CCCC1", "CO", "CN"]
+
+
+def table(path: Path, rows: list[str], header: str = "smiles,active") -> Path:
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    rows = [f"{smiles},{i % 2},{2000 + i}" for i, smiles in enumerate(SMILES)]
+    return table(tmp_path / "small.csv", rows, "smiles,active,year")
+
+
+@pytest.mark.parametrize("split", ["scaffold", "random", "size", "time"])
+def test_ten_rows_are_enough(small: Path, split: str) -> None:
+    column = "year" if split == "time" else None
+    own = read_molecules(
+        small, smiles="smiles", targets=["active"], split=split, split_column=column
+    )
+    assert own.dataset.task == Task("binary", 1, "roc_auc")
+    assert own.class_names == ("0", "1")
+    assert own.dataset.node_sizes == ATOM_FEATURE_SIZES
+    assert {"train", "val", "test"} <= set(own.dataset.splits)
+    assert sorted(row for rows in own.rows.values() for row in rows) == list(range(2, 12))
+    for part, graphs in own.dataset.splits.items():
+        assert len(graphs) == len(own.names[part]) == len(own.rows[part])
+        for place, (name, row) in enumerate(zip(own.names[part], own.rows[part], strict=True)):
+            batch = graphs.batch([place])
+            assert name == SMILES[row - 2]
+            assert np.array_equal(batch.x.numpy(), featurize(name).x)
+            assert batch.labels.item() == row % 2
+    assert json.loads(json.dumps(own.source)) == own.source
+    assert own.source["kind"] == "molecules"
+    assert own.source["featurizer"] == FEATURIZER_VERSION
+    assert own.source["split"]["rule"] == split
+
+
+def test_bad_rows_are_counted_and_kept_out(tmp_path: Path) -> None:
+    rows = [f"{s},{i % 2}" for i, s in enumerate(SMILES)]
+    rows[3:3] = ["CN(C)(C)C,1", ",0", "not a molecule,1", "C"]
+    own = read_molecules(
+        table(tmp_path / "a.csv", rows), smiles="smiles", targets="active", split="random"
+    )
+    assert [row for row, _ in own.unreadable] == [5, 6, 7, 8]
+    reasons = dict(own.unreadable)
+    assert "valence" in reasons[5]
+    assert "empty" in reasons[6]
+    assert "1 cells" in reasons[8]
+    assert own.warnings[0].startswith(
+        "4 rows could not be read and are left out: 5, 6, 7, 8; row 5"
+    )
+    assert sum(map(len, own.rows.values())) == 10
+
+
+def test_text_numbers_and_many_targets(tmp_path: Path) -> None:
+    rows = [f"{s},{('no', 'yes')[i % 2]},{i / 3},{i % 3}" for i, s in enumerate(SMILES)]
+    path = table(tmp_path / "a.csv", rows, "smiles,word,value,class")
+
+    def read(*targets: str, **options: str):  # type: ignore[no-untyped-def]
+        return read_molecules(path, smiles="smiles", targets=targets, split="random", **options)
+
+    assert read("word").class_names == ("no", "yes")
+    assert read("value").dataset.task == Task("regression", 1, "rmse")
+    assert read("class").dataset.task == Task("multiclass", 3, "accuracy")
+    assert read("value", "class").dataset.task == Task("regression", 2, "rmse")
+    with pytest.raises(ValueError, match="row 2: target 'word' is 'no'; expected a number"):
+        read("word", kind="regression")
+
+
+def test_a_column_of_groups_and_ones_own_split(tmp_path: Path) -> None:
+    sides = ["train"] * 6 + ["val"] * 2 + ["test"] * 2
+    rows = [f"{s},{i % 2},{'AAAAAABBCC'[i]},{sides[i]},x" for i, s in enumerate(SMILES)]
+    path = table(tmp_path / "a.csv", rows, "smiles,active,lab,fold,one")
+
+    def read(split: str, column: str):  # type: ignore[no-untyped-def]
+        return read_molecules(
+            path, smiles="smiles", targets=["active"], split=split, split_column=column
+        )
+
+    assert read("own", "fold").rows == {
+        "train": (2, 3, 4, 5, 6, 7),
+        "val": (8, 9),
+        "test": (10, 11),
+    }
+    by_lab = read("column", "lab")
+    assert by_lab.rows["test"] == (8, 9)
+    assert by_lab.rows["val"] == (10, 11)
+    assert len(by_lab.rows["id_test"]) == 2
+    for part, rows in by_lab.rows.items():
+        labs = ["AAAAAABBCC"[row - 2] for row in rows]
+        environment = by_lab.dataset.splits[part].environment
+        assert environment is not None
+        assert environment.tolist() == ["ABC".index(lab) for lab in labs]
+    assert read("own", "fold").dataset.train.environment is None
+    with pytest.raises(ValueError, match="column 'one' has one value only, 'x'"):
+        read("column", "one")
+    with pytest.raises(ValueError, match=r"row 2 of a\.csv: column 'lab' is 'A'; expected train"):
+        read("own", "lab")
+
+
+def test_duplicates_across_splits_are_counted(tmp_path: Path) -> None:
+    sides = ["train"] * 8 + ["val"] * 2 + ["test"] * 2
+    smiles = [*SMILES, "OCC", "C(C)C"]  # ethanol and propane again, written otherwise
+    rows = [f"{s},{i % 2},{sides[i]}" for i, s in enumerate(smiles)]
+    own = read_molecules(
+        table(tmp_path / "a.csv", rows, "smiles,active,fold"),
+        smiles="smiles",
+        targets=["active"],
+        split="own",
+        split_column="fold",
+    )
+    assert own.warnings == (
+        "2 molecules are in more than one split, the first in row 2 (train) and row 12 (test); "
+        "scores on them flatter the model.",
+    )
+
+
+def test_nothing_readable_and_bad_columns(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", ["xx,1", "yy,0"])
+    with pytest.raises(
+        ValueError, match=r"none of the 2 rows of a.csv can be read; the first is row 2"
+    ):
+        read_molecules(path, smiles="smiles", targets=["active"])
+    with pytest.raises(ValueError, match=r"'Activity'.* known: active, smiles"):
+        read_molecules(path, smiles="smiles", targets=["Activity"])
+    with pytest.raises(ValueError, match="needs a column"):
+        read_molecules(path, smiles="smiles", targets=["active"], split="time")
+
+
+def test_the_cache_tells_a_line_break_from_two_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
+    assert prepare.prepare(["C", "CC"], None).kept == [0, 1]
+    assert prepare.prepare(["C\nCC"], None).kept in ([], [0])
+
+
+def test_the_second_reading_comes_from_the_cache(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
+    steps: list[tuple[int, int | None]] = []
+
+    def read(split: str):  # type: ignore[no-untyped-def]
+        return read_molecules(
+            small,
+            smiles="smiles",
+            targets=["active"],
+            split=split,
+            on_progress=lambda done, total: steps.append((done, total)),
+        )
+
+    first = read("random")
+    assert steps[-1] == (20, 20)
+    monkeypatch.setattr(prepare, "pack_smiles", None)  # Were it called, it would fail.
+    second = read("random")
+    assert second.rows == first.rows
+    for part, graphs in first.dataset.splits.items():
+        for name, value in graphs.tensors().items():
+            assert torch.equal(value, second.dataset.splits[part].tensors()[name])
+    assert read("scaffold").names.keys() == {"train", "val", "test", "id_test"}
+    (cache,) = (tmp_path / "cache").iterdir()
+    cache.write_bytes(b"broken")
+    with pytest.raises(TypeError):  # Made again.
+        read("random")
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_streaming_keeps_the_order(tmp_path: Path, chunk: int) -> None:
+    rows = ["a,CCO", "b,xx", "c,", "d,c1ccccc1", "e,CC,extra", "f,C"]
+    path = table(tmp_path / "a.csv", rows, "name,smiles")
+    chunks = list(stream_molecules(path, "smiles", chunk=chunk))
+    assert [row["name"] for part in chunks for row in part.rows] == list("abcdef")
+    assert [row for part in chunks for row in part.numbers] == [2, 3, 4, 5, 6, 7]
+    readable = [part.rows[i]["name"] for part in chunks for i in part.position.tolist()]
+    assert readable == ["a", "d", "f"]
+    assert [n for part in chunks for n in part.graphs.node_ptr.diff().tolist()] == [3, 6, 1]
+    reasons = {part.rows[i]["name"]: why for part in chunks for i, why in part.reasons.items()}
+    assert list(reasons) == ["b", "c", "e"]
+    assert "empty" in reasons["c"]
+    assert "3 cells" in reasons["e"]
+
+
+def test_streaming_reads_no_further_than_asked(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", ["C"] * 5, "smiles")
+    with path.open("ab") as file:
+        file.write(b"\xff\n")  # an error, if it were read
+    stream = stream_molecules(path, "smiles", chunk=2)
+    assert len(next(stream).graphs) == 2
+    assert len(next(stream).graphs) == 2
+    with pytest.raises(ValueError, match=r"line 7 of a.csv is not UTF-8"):
+        next(stream)
+
+
+def test_streaming_a_missing_column(small: Path) -> None:
+    with pytest.raises(ValueError, match="did you mean 'smiles'"):
+        next(stream_molecules(small, "smile"))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "target"), [("bbbp", "p_np"), ("bace", "Class")])
+def test_real_molecules_by_scaffold(name: str, target: str) -> None:
+    path = files.data_dir() / f"ogb/ogbg_mol{name}/mapping/mol.csv.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is not at hand")
+    own = read_molecules(path, smiles="smiles", targets=[target])
+    assert own.unreadable == ()
+    smiles = read_columns(path, ["smiles"]).cells["smiles"]
+    train, val, test = scaffold_split(smiles)  # The rule of MoleculeNet and OGB.
+    assert own.rows["test"] == tuple(sorted(test + 2))
+    assert own.rows["val"] == tuple(sorted(val + 2))
+    assert sorted(own.rows["train"] + own.rows["id_test"]) == sorted(train + 2)
