@@ -14,8 +14,11 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from gsina import metrics
-from gsina.graphs.task import METRICS, Task
+from gsina.graphs.task import Task
 
+OF_PREDICTIONS = [
+    name for name, metric in metrics.METRICS.items() if metric.selects and metric.kinds
+]
 CLASSES = Task("multiclass", 3)
 BINARY = Task("binary", 2, "roc_auc")
 NUMBERS = Task("regression", 2, "rmse")
@@ -128,25 +131,32 @@ def test_rmse() -> None:
     assert math.isnan(metrics.rmse(predicted, torch.full((2, 2), NAN), NUMBERS))
 
 
-@pytest.mark.parametrize("name", metrics.PREDICTION)
+@pytest.mark.parametrize("name", OF_PREDICTIONS)
 def test_without_any_label_nothing_is_made_up(name: str) -> None:
     task = NUMBERS if name == "rmse" else BINARY
     nothing = torch.full((4, 2), NAN)
-    assert math.isnan(metrics.PREDICTION[name](torch.randn(4, 2), nothing, task))
+    assert math.isnan(metrics.METRICS[name].function(torch.randn(4, 2), nothing, task))
     if name != "rmse":
         missing = torch.full((4,), -1)
-        assert math.isnan(metrics.PREDICTION[name](torch.randn(4, 3), missing, CLASSES))
+        assert math.isnan(metrics.METRICS[name].function(torch.randn(4, 3), missing, CLASSES))
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "mcc"])
 def test_one_class_only_is_undefined(name: str) -> None:
-    logits, metric = torch.randn(4, 3), metrics.PREDICTION[name]
+    logits, metric = torch.randn(4, 3), metrics.METRICS[name].function
     assert math.isnan(metric(logits, torch.full((4,), 2), CLASSES))
     assert math.isnan(metric(logits[:, :2], torch.ones(4, 2), BINARY))
 
 
-def test_every_metric_of_a_task_is_there() -> None:
-    assert metrics.PREDICTION.keys() == METRICS.keys()
+def test_the_table_names_what_can_select() -> None:
+    for kind, best in (("binary", "roc_auc"), ("multiclass", "mcc"), ("regression", "rmse")):
+        assert Task(kind, 2, best).larger_is_better == (best != "rmse")
+    with pytest.raises(
+        ValueError, match="a regression task cannot be judged by f1; metrics for it: rmse"
+    ):
+        Task("regression", 1, "f1")
+    with pytest.raises(ValueError, match="unknown metric 'r2'"):
+        Task("regression", 1, "r2")
 
 
 def test_a_task_is_judged_by_a_metric_of_its_kind() -> None:

@@ -16,6 +16,8 @@ import torch
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from gsina.errors import InputError
+
 
 def _home(variable: str, folder: str) -> Path:
     if value := os.environ.get(variable):
@@ -98,14 +100,14 @@ def load_tensors(
     """Read what :func:`save_tensors` wrote.
 
     Raises:
-        ValueError: If the file is not a whole safetensors file.
+        InputError: If the file is not a whole safetensors file.
     """
     try:
         with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
             meta = json.loads((file.metadata() or {}).get("gsina", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
     except safetensors.SafetensorError as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole safetensors file ({error}); delete it and make it again."
         ) from error
 

@@ -3,30 +3,39 @@
 Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE, R2.
 Explanations: ROC-AUC of edge attention against ground truth (pooled and per graph), precision@k.
 All take tensors and return Python floats; a value that is not defined (no label, one class only)
-is NaN, never a made-up number.
+is NaN, never a made-up number. :data:`METRICS` is the only list of them; it needs no torch.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
-from torch import Tensor
 
-from gsina.graphs.task import Task
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Floats = NDArray[np.float64]
 
 
-def predicted_classes(logits: Tensor, task: Task) -> Tensor:
+class HasKind(Protocol):
+    """A task, of which metrics need the kind only (:class:`gsina.graphs.task.Task`)."""
+
+    @property
+    def kind(self) -> str:
+        """``binary``, ``multiclass`` or ``regression``."""
+
+
+def predicted_classes(logits: Tensor, task: HasKind) -> Tensor:
     """Class of every row ``[G]``, or 0/1 of every output ``[G, outputs]`` in binary tasks."""
     return logits.argmax(-1) if task.kind == "multiclass" else (logits > 0).long()
 
 
-def accuracy(logits: Tensor, y: Tensor, task: Task) -> float:
+def accuracy(logits: Tensor, y: Tensor, task: HasKind) -> float:
     """Share of right answers among the labels that are there."""
     y = y if task.kind == "multiclass" else y.view_as(logits)
     known = (y != -1) if task.kind == "multiclass" else ~y.isnan()
@@ -36,22 +45,22 @@ def accuracy(logits: Tensor, y: Tensor, task: Task) -> float:
     return float(right.double().mean())
 
 
-def roc_auc(logits: Tensor, y: Tensor, task: Task) -> float:
+def roc_auc(logits: Tensor, y: Tensor, task: HasKind) -> float:
     """Mean over outputs of the area under the ROC curve.
 
     Outputs whose labels are all missing or all of one class do not count; NaN if none is left.
     Multiclass: one class against the rest, mean over classes; with two classes, the area of the
     probability of either.
     """
+    from sklearn.metrics import roc_auc_score
+
     if task.kind == "multiclass" and logits.size(1) == 2:
-        logits = logits.double() - logits.flip(
-            1
-        )  # the order of probabilities is that of the margins
+        # The order of probabilities is that of the margins.
+        logits = logits.double() - logits.flip(1)
     scores = logits.double().cpu().numpy()
     if task.kind == "multiclass":
-        labels = torch.nn.functional.one_hot(y.clamp(min=0), logits.size(1)).double()
-        labels[y == -1] = math.nan
-        truth = labels.cpu().numpy()
+        truth = np.eye(logits.size(1))[y.clamp(min=0).cpu().numpy()]
+        truth[(y == -1).cpu().numpy()] = math.nan
     else:
         truth = y.view_as(logits).double().cpu().numpy()
     areas = [
@@ -62,19 +71,23 @@ def roc_auc(logits: Tensor, y: Tensor, task: Task) -> float:
     return float(np.mean(areas)) if areas else math.nan
 
 
-def mcc(logits: Tensor, y: Tensor, task: Task) -> float:
+def mcc(logits: Tensor, y: Tensor, task: HasKind) -> float:
     """Matthews correlation coefficient; 0 for a constant guess, NaN if the labels are constant."""
+    from sklearn.metrics import matthews_corrcoef
+
     guess, truth = _known_classes(logits, y, task)
     return float(matthews_corrcoef(truth, guess)) if len(np.unique(truth)) > 1 else math.nan
 
 
-def f1(logits: Tensor, y: Tensor, task: Task) -> float:
+def f1(logits: Tensor, y: Tensor, task: HasKind) -> float:
     """Macro F1: mean over the classes that occur in labels or guesses."""
+    from sklearn.metrics import f1_score
+
     guess, truth = _known_classes(logits, y, task)
     return float(f1_score(truth, guess, average="macro")) if len(truth) else math.nan
 
 
-def rmse(predicted: Tensor, y: Tensor, task: Task) -> float:
+def rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
     """Root of the mean squared error over the labels that are there."""
     y = y.view_as(predicted)
     known = ~y.isnan()
@@ -83,7 +96,7 @@ def rmse(predicted: Tensor, y: Tensor, task: Task) -> float:
     return float((predicted[known].double() - y[known].double()).square().mean().sqrt())
 
 
-def r2(predicted: Tensor, y: Tensor, task: Task) -> float:
+def r2(predicted: Tensor, y: Tensor, task: HasKind) -> float:
     """Coefficient of determination, mean over outputs; constant or missing outputs do not count."""
     y = y.view_as(predicted)
     shares = []
@@ -97,7 +110,7 @@ def r2(predicted: Tensor, y: Tensor, task: Task) -> float:
 
 
 def _known_classes(
-    logits: Tensor, y: Tensor, task: Task
+    logits: Tensor, y: Tensor, task: HasKind
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     guess = predicted_classes(logits, task)
     y = y if task.kind == "multiclass" else y.view_as(logits)
@@ -105,16 +118,16 @@ def _known_classes(
     return guess[known].cpu().numpy(), y[known].long().cpu().numpy()
 
 
-PREDICTION = {"accuracy": accuracy, "roc_auc": roc_auc, "mcc": mcc, "f1": f1, "rmse": rmse}
-
-
-def explanation_auc(attention: Tensor, truth: Tensor) -> float:
+def explanation_auc(attention: Tensor, truth: Tensor, edge_graph: Tensor | None = None) -> float:
     """ROC-AUC over all edges of all graphs together, as the benchmark reports it.
 
     Args:
         attention: Edge weights ``[E]``.
         truth: Ground truth ``[E]``, bool.
+        edge_graph: Graph of every edge ``[E]``; it plays no part, as all edges are one pool.
     """
+    from sklearn.metrics import roc_auc_score
+
     labels = truth.bool().cpu().numpy()
     if labels.all() or not labels.any():
         return math.nan
@@ -168,14 +181,92 @@ def precision_at_k(attention: Tensor, truth: Tensor, edge_graph: Tensor, k: int 
         return math.nan
     order = attention.argsort(descending=True, stable=True)
     order = order[edge_graph[order].argsort(stable=True)]
-    counts = torch.bincount(edge_graph)
+    counts = edge_graph.bincount()
     last = counts.cumsum(0) - counts + counts.clamp(max=k) - 1  # place of the k-th, or of the last
     least = attention[order[last.clamp(min=0)]][edge_graph]
     above, equal = attention > least, attention == least
 
     def count(chosen: Tensor) -> Tensor:
-        return torch.bincount(edge_graph[chosen], minlength=counts.numel()).double()
+        return edge_graph[chosen].bincount(minlength=counts.numel()).double()
 
     chance = ((k - count(above)) / count(equal).clamp(min=1)).clamp(max=1)
     hits = count(above & truth.bool()) + chance * count(equal & truth.bool())
     return float(hits.sum()) / (k * int((counts > 0).sum()))
+
+
+CLASSES = ("binary", "multiclass")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: all that the package knows of it.
+
+    Attributes:
+        name: Its key in result files.
+        label: What people read.
+        function: Of predictions ``(logits, y, task)``, of explanations ``(attention, truth,
+            edge_graph)``.
+        kinds: The kinds of task that it can judge; ``()`` for a metric of explanations.
+        larger_is_better: Whether a larger value is better.
+        unit: ``%`` for a share, ``target`` for the units of the target, else nothing.
+        reported: The kinds of task that report it besides their main metric.
+        selects: Whether it may be the main metric of a task.
+    """
+
+    name: str
+    label: str
+    function: Callable[..., float]
+    kinds: tuple[str, ...] = ()
+    larger_is_better: bool = True
+    unit: Literal["%", "target", ""] = "%"
+    reported: tuple[str, ...] = ()
+    selects: bool = True
+
+    def text(self, value: float | None) -> str:
+        """A value as people read it: shares in percent, a dash where there is none."""
+        if value is None or math.isnan(value):
+            return "-"
+        return f"{100 * value:.1f} %" if self.unit == "%" else f"{value:.3f}"
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "accuracy", accuracy, CLASSES, reported=CLASSES),
+        Metric("roc_auc", "ROC-AUC", roc_auc, CLASSES, reported=("binary",)),
+        Metric("mcc", "MCC", mcc, CLASSES, unit=""),
+        Metric("f1", "F1", f1, CLASSES, reported=("multiclass",)),
+        Metric("rmse", "RMSE", rmse, ("regression",), larger_is_better=False, unit="target"),
+        Metric("r2", "R2", r2, ("regression",), unit="", reported=("regression",), selects=False),
+        Metric("explanation_auc", "explanation ROC-AUC", explanation_auc),
+        Metric(
+            "explanation_auc_per_graph",
+            "explanation ROC-AUC per graph",
+            explanation_auc_per_graph,
+        ),
+        Metric("precision_at_5", "precision@5", precision_at_k),
+    )
+}
+
+
+def metric_label(name: str) -> str:
+    """What people read for a key of a result file."""
+    return METRICS[name].label if name in METRICS else name
+
+
+def metric_text(value: float | None, name: str) -> str:
+    """A value of a result file as people read it; a loss has no entry of its own."""
+    known = METRICS.get(name)
+    if known is not None:
+        return known.text(value)
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def reported_metrics(kind: str, main: str) -> list[str]:
+    """Names of the metrics of predictions that a task reports, its main one first."""
+    return list(dict.fromkeys([main, *(m.name for m in METRICS.values() if kind in m.reported)]))
+
+
+def explanation_metrics() -> list[str]:
+    """Names of the metrics of explanations."""
+    return [metric.name for metric in METRICS.values() if not metric.kinds]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
+from gsina.errors import InputError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -41,7 +43,7 @@ def parallel_map(
         progress: Called with the number of items done and in all.
     """
     if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}.")
+        raise InputError(f"jobs must be at least 1, got {jobs}.")
     jobs = min(jobs or cores(), len(items))
     alone = jobs < 2 or sys.platform != "linux" or multiprocessing.current_process().daemon
     results: list[Result] = []

@@ -127,7 +127,7 @@ def test_no_attention_no_explanation() -> None:
     method = build_method("erm", SPEC, tiny.CLASSES, {})
     found = predict(method, tiny.ragged())
     assert (found.edge, found.node, found.scores) == (None, None, None)
-    assert score(found, tiny.ragged(), tiny.CLASSES).keys() == {"loss", "accuracy"}
+    assert score(found, tiny.ragged(), tiny.CLASSES).keys() == {"loss", "accuracy", "f1"}
 
 
 def test_scores_are_the_metrics() -> None:
@@ -147,7 +147,7 @@ def test_scores_are_the_metrics() -> None:
     assert scores["explanation_auc_per_graph"] == expected
     assert evaluate(method, graphs, tiny.CLASSES) == scores
     hidden = replace(graphs, edge_truth=None)
-    assert score(found, hidden, tiny.CLASSES).keys() == {"loss", "accuracy"}
+    assert score(found, hidden, tiny.CLASSES).keys() == {"loss", "accuracy", "f1"}
 
 
 @pytest.mark.parametrize("batch_size", [2, 100])
@@ -167,8 +167,8 @@ def test_binary_and_regression_tasks() -> None:
     graphs = tiny.ragged()
     for task, names in (
         (Task("binary", 2, "roc_auc"), ["loss", "roc_auc", "accuracy"]),
-        (Task("regression", 2, "rmse"), ["loss", "rmse"]),
-        (Task("binary", 2), ["loss", "accuracy"]),
+        (Task("regression", 2, "rmse"), ["loss", "rmse", "r2"]),
+        (Task("binary", 2), ["loss", "accuracy", "roc_auc"]),
     ):
         method = build_method("erm", SPEC, task, {})
         labelled = replace(graphs, y=torch.ones(7, 2))

@@ -14,7 +14,8 @@ from rich.table import Table as RichTable
 from gsina.cli import show
 from gsina.cli.options import Threads, command, numbers, use_threads
 from gsina.cli.progress import load_with_bar
-from gsina.names import METRICS
+from gsina.errors import InputError
+from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.paper.grid.results import Results
@@ -86,7 +87,7 @@ def bench(
     gsina bench runtime
     """
     use_threads(threads)
-    from gsina.names import check_name
+    from gsina.errors import check_name
     from gsina.paper.tables import TABLES, make_table
 
     check_name(table, [*TABLES, "convergence", "runtime"], "table")
@@ -153,7 +154,7 @@ def open_results(folder: Path) -> Results:
     from gsina.paper.grid.results import Results
 
     if any(folder.glob("*-seed*.json")):
-        raise ValueError(
+        raise InputError(
             f"{folder} holds result files; --results is the folder above it, such as results for "
             "results/runs."
         )
@@ -166,9 +167,9 @@ def _check_options(table: str, given: list[str]) -> None:
     kept = {"convergence": ["--out"], "runtime": ["--quick"]}.get(table, grid)
     for name in given:
         if name not in kept:
-            raise ValueError(f"{name} is not for the table {table}; leave it out.")
+            raise InputError(f"{name} is not for the table {table}; leave it out.")
         if "--measure" in given and name not in ("--measure", "--only"):
-            raise ValueError(f"{name} does nothing beside --measure; leave it out.")
+            raise InputError(f"{name} does nothing beside --measure; leave it out.")
 
 
 def _runtime(results: Path, quick: bool) -> None:
@@ -335,7 +336,7 @@ class _Grid:
                 split, value = "validation", finished.result["metrics"]["val"][metric]
             else:
                 split, value = "OOD test", ood_score(finished.result)
-            score = f"{split} {METRICS[metric]} {show.number(value, metric)}"
+            score = f"{split} {metric_label(metric)} {metric_text(value, metric)}"
             where = "" if self.bar else f"  ({self._state()})"
             show.say(f"{label}: {score}{where}")
         self._show("")

@@ -11,7 +11,8 @@ import typer
 from gsina.cli import show
 from gsina.cli.explained import option_lines
 from gsina.cli.options import AsJson
-from gsina.names import METRICS, check_name
+from gsina.errors import check_name
+from gsina.metrics import metric_label
 
 
 def datasets(
@@ -43,7 +44,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
     here = "here" if row["here"] else "not here"
     return [
         row["task"],
-        f"{row['size']}; {METRICS[row['metric']]}; {here}",
+        f"{row['size']}; {metric_label(row['metric'])}; {here}",
         f"shift: {row['shift']}",
     ]
 

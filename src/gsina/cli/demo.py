@@ -12,6 +12,8 @@ from rich.table import Table
 from gsina.cli import show
 from gsina.cli.options import Threads, command, use_threads
 from gsina.cli.progress import Epochs
+from gsina.errors import InputError
+from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
@@ -48,7 +50,7 @@ def demo(
     use_threads(threads)
     started = time.perf_counter()
     if out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, and {out} is a file.")
+        raise InputError(f"--out must be a folder, and {out} is a file.")
     try:
         runs = _train(seed, quick)
         _save(out, runs)
@@ -137,9 +139,9 @@ def _table(runs: dict[str, Run]) -> Table:
     for method, finished in runs.items():
         metrics, seconds = finished.result["metrics"], finished.result["seconds_per_epoch"]
         test = metrics["test"]
-        cells = [show.number(metrics["id_test"]["accuracy"], "accuracy")]
+        cells = [metric_text(metrics["id_test"]["accuracy"], "accuracy")]
         cells += [
-            show.number(test.get(name), name)
+            metric_text(test.get(name), name)
             for name in ("accuracy", "explanation_auc", "precision_at_5")
         ]
         table.add_row(method.upper(), *cells, f"{seconds:.2f}", f"{seconds / plain:.1f}")

@@ -9,6 +9,8 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.options import DataOptions, Threads, numbers, pairs, use_threads
+from gsina.errors import InputError
+from gsina.metrics import metric_text
 
 figure = typer.Typer(
     help="Draw what trained models look at.", no_args_is_help=True, rich_markup_mode="rich"
@@ -44,7 +46,7 @@ def gallery(
     from gsina.runs.trained import load_run
 
     if is_own_run(run):
-        raise ValueError(
+        raise InputError(
             f"{run} holds a run on your own file, and galleries are for named datasets; its "
             f"pictures are in {run / REPORT}, and `gsina explain {run} ...` draws new data."
         )
@@ -83,7 +85,7 @@ def separability(
     from gsina.runs.recipe import Recipe
 
     def on_epoch(recipe: Recipe, seed: int, record: dict[str, Any]) -> None:
-        accuracy = show.number(record["val"]["accuracy"], "accuracy")
+        accuracy = metric_text(record["val"]["accuracy"], "accuracy")
         label = f"{recipe.method.name}, seed {seed}, epoch {record['epoch'] + 1}"
         show.say(f"{label}: validation accuracy {accuracy}")
 

@@ -11,7 +11,7 @@ import typer
 from gsina.cli import show
 from gsina.cli.explained import option_lines
 from gsina.cli.options import AsJson
-from gsina.names import check_name
+from gsina.errors import check_name
 
 
 def methods(

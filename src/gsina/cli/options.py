@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gsina.errors import InputError
+
 Threads = Annotated[
     int | None,
     typer.Option(min=1, help="CPU threads; by default OMP_NUM_THREADS, or 1.", show_default=False),
@@ -63,13 +65,13 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
     """Options by name from texts ``key=value``; values are read like TOML, otherwise as text.
 
     Raises:
-        ValueError: A text has no ``=``.
+        InputError: A text has no ``=``.
     """
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name.strip() and equals):
-            raise ValueError(f"{option} needs key=value, got {text!r}.")
+            raise InputError(f"{option} needs key=value, got {text!r}.")
         found[name.strip().replace("-", "_")] = _value(value.strip())
     return found
 
@@ -78,7 +80,7 @@ def numbers(text: str, option: str = "--seeds", least: int = 0) -> list[int]:
     """Whole numbers of at least ``least`` from ``0,1,2``.
 
     Raises:
-        ValueError: The text is something else.
+        InputError: The text is something else.
     """
     try:
         found = [int(part) for part in text.split(",")]
@@ -86,7 +88,7 @@ def numbers(text: str, option: str = "--seeds", least: int = 0) -> list[int]:
         found = []
     if not found or min(found) < least:
         example = ",".join(str(least + step) for step in range(3))
-        raise ValueError(f"{option} needs whole numbers such as {example}, got {text!r}.")
+        raise InputError(f"{option} needs whole numbers such as {example}, got {text!r}.")
     return found
 
 

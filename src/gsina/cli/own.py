@@ -13,7 +13,9 @@ from gsina.cli import show
 from gsina.cli.options import command
 from gsina.cli.own_options import TU, Source, read_options
 from gsina.cli.progress import Count, Epochs
-from gsina.names import METRICS, SPLITS
+from gsina.errors import InputError, MissingFileError
+from gsina.graphs.split_names import SPLITS
+from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.formats import OwnData
@@ -52,7 +54,7 @@ def run_plan(plan: OwnPlan, resume: bool, force: bool) -> None:
         given = {"method": method, "backbone": backbone} | options | changes
         said = [name for name, value in given.items() if value is not None and name != "epochs"]
         for other in (*sorted(said), *source.given()):
-            raise ValueError(
+            raise InputError(
                 f"--resume without a file takes everything from the run, so {other} cannot be "
                 "given too; leave it out."
             )
@@ -75,7 +77,7 @@ def make_recipe(plan: OwnPlan) -> tuple[OwnRecipe, Path]:
     files: tuple[Path | str, ...]
     if kind == "nodes":
         if file is not None:
-            raise ValueError(f"give either {file}, or --nodes and --edges.")
+            raise InputError(f"give either {file}, or --nodes and --edges.")
         reading = read_options(source, kind, None)
         files = tuple(path for path in (source.nodes, source.edges) if path is not None)
     else:
@@ -85,7 +87,7 @@ def make_recipe(plan: OwnPlan) -> tuple[OwnRecipe, Path]:
         else:
             files = (Path(file),)
             if not Path(file).exists():
-                raise FileNotFoundError(f"there is no file {file}; check the path.")
+                raise MissingFileError(f"there is no file {file}; check the path.")
         reading = read_options(source, kind, Path(file))
     recipe = own_recipe(
         kind,
@@ -120,7 +122,7 @@ def train_own(recipe: OwnRecipe, seed: int, out: Path, *, resume: bool, force: b
     from gsina.runs.folder import alone_in
 
     if resume and force:
-        raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
+        raise InputError("--resume goes on with a run and --force replaces it; give one of them.")
     with alone_in(out):
         _train_own(recipe, seed, out, resume, force)
 
@@ -226,7 +228,7 @@ def _conclude(finished: OwnRun, own: OwnData, out: Path) -> None:
         show.console.print(_targets_table(result))
     if result["ratios_tried"]:
         tried = ", ".join(
-            f"{ratio}: {show.number(value, result['metric'])}"
+            f"{ratio}: {metric_text(value, result['metric'])}"
             for ratio, value in result["ratios_tried"].items()
         )
         ratio = model.architecture.method_options["ratio"]
@@ -249,13 +251,13 @@ def _targets_table(result: dict[str, Any]) -> Table:
     """The main metric, target by target."""
     metric = result["metric"]
     splits = [split for split in SPLITS if split in result["metrics"]]
-    title = METRICS[metric]
+    title = metric_label(metric)
     heads = (show.split_name(split, result["shifted"]) for split in splits)
     table = Table(f"{title} of", *heads, box=show.BOX)
     for column in table.columns[1:]:
         column.justify = "right"
     for target, row in result["targets"].items():
-        cells = [show.number(row.get(split), metric) for split in splits]
+        cells = [metric_text(row.get(split), metric) for split in splits]
         table.add_row(Text(target), *cells)
     return table
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gsina.errors import InputError
+
 OWN = "Your own data"
 
 TABLES = (".csv", ".tsv", ".txt", ".smi")
@@ -123,7 +125,7 @@ def kind_of(text: str) -> str | None:
     if path.is_dir():
         return "graphs"
     if path.exists():
-        raise ValueError(
+        raise InputError(
             f"{path} is of no known kind; expected molecules in a .csv, graphs in a .jsonl or a "
             "folder of .json files, or one graph of tensors in a .safetensors or .pt file."
         )
@@ -139,13 +141,13 @@ def read_options(source: Source, kind: str, path: Path | None) -> dict[str, Any]
         return wanted | _tensor_options(source)
     for name in source.given():
         if name in NODE_OPTIONS:
-            raise ValueError(
+            raise InputError(
                 f"{name} is for tables of nodes, which --nodes and --edges give; leave it out."
             )
     if kind == "molecules":
         wanted |= {"smiles": source.smiles or "smiles", "targets": list(_targets(source, path))}
     elif source.smiles or source.target:
-        raise ValueError(
+        raise InputError(
             f"--smiles and --target are for tables of molecules, not for {kind}; the label is part "
             "of the file."
         )
@@ -161,7 +163,7 @@ def _targets(source: Source, path: Path | None) -> Sequence[str]:
         return source.target
     assert path is not None
     columns = [name for name in header(path) if name != (source.smiles or "smiles")]
-    raise ValueError(
+    raise InputError(
         f"name the column to predict with --target; columns of {path.name}: {', '.join(columns)}."
     )
 
@@ -171,13 +173,13 @@ def _split(source: Source, default: str) -> dict[str, Any]:
     columns = {"time": source.time, "column": source.environment, "own": source.split_column}
     given = {rule: column for rule, column in columns.items() if column is not None}
     if len(given) > 1:
-        raise ValueError(
+        raise InputError(
             "give one of --time, --environment and --split-column: data are split in one way."
         )
     if not given:
         if source.split in ("time", "column", "own"):
             option = {"time": "--time", "column": "--environment", "own": "--split-column"}
-            raise ValueError(
+            raise InputError(
                 f"--split {source.split} needs a column; name it with {option[source.split]}."
             )
         return {"split": source.split or default}
@@ -185,7 +187,7 @@ def _split(source: Source, default: str) -> dict[str, Any]:
     if rule == "own" and source.split in ("time", "column"):
         rule = source.split
     if source.split not in (None, rule):
-        raise ValueError(
+        raise InputError(
             f"--split {source.split} does not use the column {column!r}; leave one of them out."
         )
     return {"split": rule, "split_column": column}
@@ -193,7 +195,7 @@ def _split(source: Source, default: str) -> dict[str, Any]:
 
 def _tensor_options(source: Source) -> dict[str, Any]:
     if other := [name for name in source.given() if name not in TENSOR_OPTIONS]:
-        raise ValueError(
+        raise InputError(
             f"{', '.join(other)} cannot be used with a file of tensors: its masks say what is held "
             "out, or the tensor that --time or --environment names."
         )
@@ -203,10 +205,10 @@ def _tensor_options(source: Source) -> dict[str, Any]:
 
 def _node_options(source: Source) -> dict[str, Any]:
     if source.nodes is None or source.edges is None:
-        raise ValueError("a graph of nodes needs both tables: give --nodes and --edges.")
+        raise InputError("a graph of nodes needs both tables: give --nodes and --edges.")
     if source.smiles or source.target:
         option = "--smiles" if source.smiles else "--target"
-        raise ValueError(
+        raise InputError(
             f"{option} is for tables of molecules; name the column of node labels with --label."
         )
     columns = {
@@ -218,12 +220,12 @@ def _node_options(source: Source) -> dict[str, Any]:
     if source.split not in (None, "random") and (
         source.split not in rules or columns[rules[source.split]] is None
     ):
-        raise ValueError(
+        raise InputError(
             f"--split {source.split} cannot be used for nodes as it stands; expected random, time "
             "with --time, environment with --environment, or own with --split-column."
         )
     if source.split == "random" and (column := next(filter(None, columns.values()), None)):
-        raise ValueError(
+        raise InputError(
             f"--split random does not use the column {column!r}; leave one of them out, and name "
             "the columns to learn from with --feature."
         )

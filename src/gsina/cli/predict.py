@@ -10,6 +10,7 @@ import typer
 from gsina.cli import show
 from gsina.cli.options import Threads, use_threads
 from gsina.cli.progress import Count
+from gsina.errors import InputError, MissingFileError
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
 File = Annotated[
@@ -119,26 +120,26 @@ def input_files(
         if file is not None and not tables:
             tables = (file,)
         elif file is not None or len(tables) != 2:
-            raise ValueError(
+            raise InputError(
                 "this model predicts nodes; give --nodes and --edges, or one file of tensors."
             )
     elif tables or file is None:
-        raise ValueError("this model predicts whole graphs; give one file of them.")
+        raise InputError("this model predicts whole graphs; give one file of them.")
     else:
         tables = (file,)
     for path in tables:
         if not path.exists():
-            raise FileNotFoundError(f"there is no file {path}; check the path.")
+            raise MissingFileError(f"there is no file {path}; check the path.")
     return tables
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:
     """Refuse to write over what is there, and over the input whatever is said."""
     if out.is_dir():
-        raise ValueError(f"--out must be a file, and {out} is a folder.")
+        raise InputError(f"--out must be a file, and {out} is a folder.")
     if out.suffix.lower() not in (".csv", ".jsonl", ".html"):
-        raise ValueError(f"--out must end in .csv or .jsonl (pages: .html), got {out.name}.")
+        raise InputError(f"--out must end in .csv or .jsonl (pages: .html), got {out.name}.")
     if any(path.exists() and out.exists() and path.samefile(out) for path in files):
-        raise ValueError(f"--out {out} is the input itself; choose another file.")
+        raise InputError(f"--out {out} is the input itself; choose another file.")
     if out.exists() and not force:
-        raise ValueError(f"{out} exists already; choose another --out, or replace it with --force.")
+        raise InputError(f"{out} exists already; choose another --out, or replace it with --force.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import BarColumn, Progress, TextColumn
 
 from gsina.cli import show
+from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
@@ -96,9 +97,9 @@ class Epochs:
         """All that is known, short enough for a line of 80 characters beside the bar."""
         parts = [f"{int(passed)}/{self.epochs}"]
         if self.loss is not None and self.value is not None:
-            parts += [f"loss {self.loss:.3f}", f"val {show.number(self.value, self.metric)}"]
+            parts += [f"loss {self.loss:.3f}", f"val {metric_text(self.value, self.metric)}"]
         if self.best is not None:
-            parts.append(f"best {show.number(self.best, self.metric)}")
+            parts.append(f"best {metric_text(self.best, self.metric)}")
         left = self._left(passed)
         if left is not None:
             # A run may stop early, so this is the most it can take.

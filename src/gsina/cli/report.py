@@ -9,7 +9,7 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.bench import RESULTS, ResultsFolder, open_results
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
 
 
 def report(
@@ -44,10 +44,10 @@ def report(
     if table is not None:
         check_name(table, [*TABLES, "runtime"], "table")
     if results != RESULTS and not results.is_dir():
-        raise ValueError(f"there is no folder {results} with results; gsina bench makes one.")
+        raise InputError(f"there is no folder {results} with results; gsina bench makes one.")
     store = open_results(results)
     if table is None and out is not None and (out.is_dir() or not out.suffix):
-        raise ValueError(
+        raise InputError(
             f"--out without a table is the page of all tables, such as docs/results.md, got {out}; "
             "name a table to write its files into a folder."
         )
@@ -94,7 +94,7 @@ def _folder(results: Path, out: Path | None) -> Path:
     """Where the files of one table go."""
     folder = results / "tables" if out is None else out
     if folder.suffix == ".md" or folder.is_file():
-        raise ValueError(
+        raise InputError(
             f"--out is a folder for the files of one table, got {folder}; leave the table out "
             "to write the page of all tables."
         )

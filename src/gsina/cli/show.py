@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gsina.names import METRICS, SPLITS
+from gsina.graphs.split_names import SPLITS
+from gsina.metrics import metric_label, metric_text
 
 #: Lines under the header only: quiet, and readable when copied.
 BOX = SIMPLE_HEAD
@@ -29,9 +29,6 @@ NOTHING = "-"
 FAILED = 2
 #: Exit code after Ctrl-C, as shells have it.
 INTERRUPTED = 130
-
-#: Metrics that are shares, shown in percent.
-SHARES = {"accuracy", "roc_auc", "f1", "explanation_auc", "precision_at_5"}
 
 
 def say(text: str, style: str = "") -> None:
@@ -92,13 +89,6 @@ def _system_sentence(problem: OSError) -> str:
     return f"{problem.strerror}{':' if place else ''}{place}."
 
 
-def number(value: float | None, name: str) -> str:
-    """A metric as text: shares in percent, a dash where there is none."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
-
-
 def entries(lines: Mapping[str, Sequence[str]], *, gap: bool = True) -> Table:
     """Names, each with a few lines about it: readable at any width; ``gap`` parts them."""
     table = Table.grid(padding=(0, 2), pad_edge=True)
@@ -128,15 +118,15 @@ def metrics_table(
     scores: dict[str, dict[str, float]] = result["metrics"]
     names = list(dict.fromkeys([metric, *also, "explanation_auc", "precision_at_5"]))
     names = [name for name in names if any(name in row for row in scores.values())]
-    table = Table("split", *(METRICS[name] for name in names), "loss", box=BOX)
+    table = Table("split", *(metric_label(name) for name in names), "loss", box=BOX)
     for column in table.columns[1:]:
         column.justify = "right"
     for split in sorted(scores, key=lambda split: [*SPLITS, split].index(split)):
         row = scores[split]
-        cells = [number(row.get(name), name) for name in names]
+        cells = [metric_text(row.get(name), name) for name in names]
         label = split_name(split, shifted)
         style = "bold" if split == "test" else ""
-        table.add_row(label, *cells, number(row["loss"], "loss"), style=style)
+        table.add_row(label, *cells, metric_text(row["loss"], "loss"), style=style)
     return table
 
 

@@ -25,6 +25,7 @@ from gsina.cli.options import (
 from gsina.cli.own import OwnPlan, run_plan, run_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Epochs, load_with_bar
+from gsina.errors import InputError
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
@@ -145,17 +146,17 @@ def train(
     again = own is None and dataset is None and recipe is None and resume and out is not None
     if own is not None or (again and out is not None and is_own_run(out)):
         if recipe is not None or data:
-            raise ValueError("--recipe, --bias and --data-option are for named datasets.")
+            raise InputError("--recipe, --bias and --data-option are for named datasets.")
         _only_named(show_recipe)
         said = OwnPlan(own, dataset, source, method, backbone, options, changes, seed, out)
         run_plan(said, resume, force)
         return
     if source.given():
-        raise ValueError(
+        raise InputError(
             f"{source.given()[0]} is for your own files; {dataset or 'this'} is none of them."
         )
     if options.get("ratio") == "auto":
-        raise ValueError("--ratio auto is for your own files; name a share such as 0.5.")
+        raise InputError("--ratio auto is for your own files; name a share such as 0.5.")
     if recipe is not None:
         _alone("--recipe", given | given_only(dataset=dataset))
         if is_own_recipe(recipe):
@@ -164,7 +165,7 @@ def train(
             return
     elif dataset is None:
         if not resume or out is None:
-            raise ValueError("name a dataset, a --recipe, or with --resume the --out of a run.")
+            raise InputError("name a dataset, a --recipe, or with --resume the --out of a run.")
         _alone("--resume without a dataset", given.keys() - {"epochs"})
     plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out)
     if show_recipe:
@@ -180,23 +181,23 @@ def _ratio(text: str | None) -> float | str | None:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"--ratio must be a number such as 0.5, or auto; got {text!r}.") from None
+        raise InputError(f"--ratio must be a number such as 0.5, or auto; got {text!r}.") from None
 
 
 def _only_named(show_recipe: bool) -> None:
     if show_recipe:
-        raise ValueError("--show-recipe is for named datasets; see gsina datasets.")
+        raise InputError("--show-recipe is for named datasets; see gsina datasets.")
 
 
 def _check_shown(given: dict[str, Any]) -> None:
     for name in given:
-        raise ValueError(f"--{name} is not part of a recipe; leave it out beside --show-recipe.")
+        raise InputError(f"--{name} is not part of a recipe; leave it out beside --show-recipe.")
 
 
 def _alone(what: str, others: Any) -> None:
     """Refuse options that another one makes meaningless."""
     for other in sorted(others):
-        raise ValueError(
+        raise InputError(
             f"{what} takes everything else from a file, so {other} cannot be given too; leave it "
             "out, or write it into the file of a --recipe."
         )
@@ -249,7 +250,7 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.training.versions import versions
 
     if resume and force:
-        raise ValueError("--resume goes on with a run and --force replaces it; give one of them.")
+        raise InputError("--resume goes on with a run and --force replaces it; give one of them.")
     ranks = join(versions())
     if not ranks.first:
         _follow(plan, resume, ranks)

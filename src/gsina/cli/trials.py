@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import BarColumn, Progress, TextColumn
 
 from gsina.cli import show
+from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.task import Task
@@ -78,7 +79,7 @@ class Trials:
 
     def _line(self, tried: Tried) -> str:
         value = tried.last if tried.value is None else tried.value
-        score = show.number(value, self.task.metric)
+        score = metric_text(value, self.task.metric)
         how = {"stopped": f"stopped early at {score}", "diverged": "diverged"}
         took = f"{tried.epochs} epochs, {show.clock(tried.seconds)}"
         ending = how.get(tried.state, score)
@@ -89,7 +90,7 @@ class Trials:
             return
         parts = [f"{self.done}/{self.trials}", self._running]
         if self.best is not None:
-            parts.append(f"best {show.number(self.best, self.task.metric)}")
+            parts.append(f"best {metric_text(self.best, self.task.metric)}")
         passed = self.done + share - self._done_before
         if passed > 0 and self.done < self.trials:
             left = (time.perf_counter() - self._began) / passed

@@ -27,7 +27,9 @@ from gsina.cli.own import OwnPlan, make_recipe
 from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Count, load_with_bar
 from gsina.cli.trials import Trials, settings_text
-from gsina.names import METRICS, SPLITS
+from gsina.errors import InputError
+from gsina.graphs.split_names import SPLITS
+from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
@@ -132,12 +134,12 @@ def tune(
     own = "nodes" if source.nodes or source.edges else None if dataset is None else kind_of(dataset)
     if own is not None:
         if data:
-            raise ValueError("--bias and --data-option are for named datasets.")
+            raise InputError("--bias and --data-option are for named datasets.")
         plan = OwnPlan(own, dataset, source, method, backbone, options, changes, seed, out)
         recipe, folder = _own(plan)
     else:
         if source.given():
-            raise ValueError(f"{source.given()[0]} is for your own files; give one of them.")
+            raise InputError(f"{source.given()[0]} is for your own files; give one of them.")
         recipe, folder = _named_recipe(dataset, method, backbone, data, options, changes)
     folder = folder if out is None else out
 
@@ -169,7 +171,7 @@ def _named_recipe(
     from gsina.runs.published import default_recipe
 
     if dataset is None:
-        raise ValueError("name your file or a dataset; gsina datasets lists them.")
+        raise InputError("name your file or a dataset; gsina datasets lists them.")
     name = method or "gsina"
     recipe = default_recipe(dataset, backbone, name, data=data, options=options, **changes)
     return recipe, Path("runs") / f"{dataset}-{recipe.backbone.name}-{name}-tune"
@@ -194,7 +196,7 @@ def _introduce(search: Search) -> None:
         sizes.append(f"{count:,} {SPLITS[split]}")
     show.say(f"{search.dataset.name}: {', '.join(sizes)} {level}s; test data are left out")
     names = ", ".join(knob.name for knob in search.knobs)
-    metric = METRICS.get(search.task.metric, search.task.metric)
+    metric = metric_label(search.task.metric)
     show.say(f"to vary: {names}; judged by validation {metric}")
 
 
@@ -255,14 +257,14 @@ def _conclude(tuned: Tuned, written: list[Path], out: Path) -> None:
     task = tuned.search.task
     names = [knob.name for knob in tuned.search.knobs]
     words = [name.replace("_", " ") for name in names]
-    head = ("trial", f"validation {METRICS[task.metric]}", *words, "epochs")
+    head = ("trial", f"validation {metric_label(task.metric)}", *words, "epochs")
     table = Table(*head, box=show.BOX)
     for column in table.columns[1:]:
         column.justify = "right"
     for one in tuned.tried[:SHOWN]:
         if one.value is not None:
             cells = [f"{one.settings[name]:g}" for name in names]
-            value = show.number(one.value, task.metric)
+            value = metric_text(one.value, task.metric)
             table.add_row(str(one.number), value, *cells, str(one.epochs))
     show.console.print(table)
     cut = sum(one.value is None for one in tuned.tried)

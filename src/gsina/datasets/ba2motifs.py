@@ -27,6 +27,7 @@ from gsina.datasets.raw.sources import (
     stranger,
 )
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
@@ -70,7 +71,7 @@ def _read(path: Path) -> PackedGraphs:
     shapes = (adjacency.shape, x.shape[:2], y.shape)
     expected = ((GRAPHS, NODES, NODES), (GRAPHS, NODES), (GRAPHS,))
     if shapes != expected or x.ndim != 3:
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or altered: its arrays have shapes {shapes}, expected "
             f"{expected}; delete it and fetch it again."
         )
@@ -82,7 +83,7 @@ def _graphs(path: Path, adjacency: NDArray[Any], x: NDArray[Any], y: NDArray[Any
     truth = (source >= BASE) & (target >= BASE) & (source != target)
     in_motif = np.bincount(graph[truth], minlength=len(y))
     if not np.isin(y, (0, 1)).all() or (in_motif != np.take(MOTIF_EDGES, y)).any():
-        raise ValueError(
+        raise InputError(
             f"{path} is altered: nodes {BASE} to {NODES - 1} of a graph do not form the five-cycle "
             f"of class 0 or the house of class 1; delete it and fetch it again."
         )
@@ -102,7 +103,7 @@ def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         with np.load(path, allow_pickle=False) as arrays:
             return arrays["adj"], arrays["x"], arrays["y"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole .npz file with plain arrays adj, x and y ({error}); delete it "
             f"and fetch it again."
         ) from error
@@ -111,7 +112,7 @@ def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 def _from_pickle(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     content = read_arrays(path)
     if not (isinstance(content, (tuple, list)) and len(content) == 3):
-        raise ValueError(f"{path} does not hold three arrays; delete it and fetch it again.")
+        raise InputError(f"{path} does not hold three arrays; delete it and fetch it again.")
     adjacency, x, onehot = (np.asarray(part) for part in content)
     return adjacency, x, onehot.argmax(axis=1) if onehot.ndim == 2 else onehot
 

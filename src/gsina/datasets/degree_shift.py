@@ -20,6 +20,7 @@ from torch import Tensor
 from gsina.datasets.random_split import random_split
 from gsina.datasets.registry import Entry, register
 from gsina.datasets.text.sentigraph import both_ways, dump_at_hand, raw, read_graphs, read_sentences
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 
@@ -100,7 +101,7 @@ def load(name: str, iid: bool = False, seed: int = 0) -> Dataset:
         ids = degree_shift(graphs.node_ptr.diff(), graphs.edge_ptr.diff(), growing=source.growing)
         sizes = tuple(len(part) for part in ids.values())
         if sizes != source.sizes:
-            raise ValueError(
+            raise InputError(
                 f"{raw(source.dump, 'edge_index.txt').target} and the files beside it give {sizes} "
                 f"sentences for train, val and test, expected {source.sizes}; they are truncated "
                 "or altered: fetch them again."

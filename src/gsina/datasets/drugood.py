@@ -25,6 +25,7 @@ import torch
 
 from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -107,7 +108,7 @@ def read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
     """The molecules of every split of a file.
 
     Raises:
-        ValueError: If the file is not a DrugOOD file.
+        InputError: If the file is not a DrugOOD file.
     """
     content = path.read_bytes()
     try:
@@ -117,10 +118,10 @@ def read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
         rows = {key: list(splits[key]) for key in SPLITS.values()}
         for row in (row for part in rows.values() for row in part):
             if row["cls_label"] not in (0, 1) or not isinstance(row["smiles"], str):
-                raise ValueError(f"a row is {str(row)[:100]}")
+                raise InputError(f"a row is {str(row)[:100]}")
             int(row["domain_id"])
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole DrugOOD file ({type(error).__name__}: {error}); expected a "
             "JSON object with lists of molecules in its splits: fetch it again."
         ) from error

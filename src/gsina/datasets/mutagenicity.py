@@ -24,10 +24,10 @@ from gsina.datasets.raw.sources import (
 )
 from gsina.datasets.registry import Entry, register
 from gsina.datasets.tu import read_archive
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.names import check_name
 
 VERSION = 1
 FILE = RawFile(
@@ -83,7 +83,7 @@ def _read(path: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
     graphs, truth = data.graphs, data.extra["edge_gt"] == 1
     counts = (len(graphs), graphs.edge_index.size(1), int(truth.sum()))
     if counts != COUNTS or graphs.y is None:
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or altered: it has {counts[0]} graphs, {counts[1]} edges, "
             f"{counts[2]} of them labelled; expected {COUNTS[0]}, {COUNTS[1]} and {COUNTS[2]}: "
             f"delete it and fetch it again from {FILE.url}."

@@ -24,12 +24,12 @@ from torch import Tensor
 
 from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger, unpack
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURIZER_VERSION
 from gsina.molecules.packing import Failure, pack_smiles
 from gsina.molecules.scaffolds import scaffold_split
-from gsina.names import check_name
 
 URL = "http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download"
 MAPPING = "mapping/mol.csv.gz"
@@ -134,7 +134,7 @@ def fetch(source: Source) -> None:
         unpack(archive, members)
     except OSError as error:
         folder = source.file(MAPPING).target.parents[1]
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{archive} cannot be unpacked to {folder} ({error.strerror or error}); unpack it "
             f"there yourself, or point GSINA_DATA to a folder that can be written to."
         ) from error
@@ -144,20 +144,20 @@ def read_table(source: Source) -> Table:
     """Read the label file.
 
     Raises:
-        ValueError: If it is truncated, or not the file of this dataset.
+        InputError: If it is truncated, or not the file of this dataset.
     """
     path = raw_file(source.file(MAPPING))
     lines = _lines(path)
     header = next(csv.reader(lines[:1]), [])
     labels = [column for column in header if column not in NOT_LABELS]
     if "smiles" not in header or len(labels) != source.tasks:
-        raise ValueError(
+        raise InputError(
             f"{path} has the columns {', '.join(header)}; expected `smiles` and {source.tasks} "
             f"columns of labels; delete it and fetch it again from {source.archive.url}."
         )
     rows = list(csv.DictReader(lines))
     if len(rows) not in source.rows:
-        raise ValueError(
+        raise InputError(
             f"{path} has {len(rows)} molecules, expected {' or '.join(map(str, source.rows))}: it "
             f"is truncated or altered; delete it and fetch it again from {source.archive.url}."
         )
@@ -172,7 +172,7 @@ def read_split(source: Source) -> dict[str, NDArray[np.int64]] | None:
     """Rows of each split from the official files, ``None`` if they are not there.
 
     Raises:
-        ValueError: If the files are broken, or do not fit the label file.
+        InputError: If the files are broken, or do not fit the label file.
     """
     files = {name: source.file(member) for name, member in SPLITS.items()}
     if not at_hand(*files.values()):
@@ -182,7 +182,7 @@ def read_split(source: Source) -> dict[str, NDArray[np.int64]] | None:
         try:
             split[name] = np.array(list(map(int, _lines(file.target))), dtype=np.int64)
         except ValueError as error:
-            raise ValueError(
+            raise InputError(
                 f"{file.target} is not a list of row numbers ({error}); delete it and fetch it "
                 f"again from {source.archive.url}."
             ) from error
@@ -234,7 +234,7 @@ def _tables(source: Source) -> tuple[Table, dict[str, NDArray[np.int64]] | None]
     rows = np.arange(count) if split is None else np.concatenate(list(split.values()))
     if not np.array_equal(np.sort(rows), np.arange(count)):
         folder = source.file(SPLITS["train"]).target.parent
-        raise ValueError(
+        raise InputError(
             f"the split files in {folder} hold {len(rows)} row numbers; expected each of the "
             f"{count} rows of {MAPPING} once; delete them and fetch them again from "
             f"{source.archive.url}."
@@ -265,7 +265,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return gzip.decompress(path.read_bytes()).decode().splitlines()
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
         ) from error
 
@@ -278,7 +278,7 @@ def _label(text: str | None, path: Path, row: int, column: str) -> float:
     except ValueError:
         value = -1.0
     if value not in (0.0, 1.0):
-        raise ValueError(
+        raise InputError(
             f"{path} has {text!r} in column {column!r} of row {row}; expected 0, 1, or nothing "
             f"for a missing label."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 
 
@@ -22,7 +23,7 @@ def random_split(
     first, second = int(train * count), int(val * count)
     cuts = {"train": ids[:first], "val": ids[first : first + second], "test": ids[first + second :]}
     if not all(len(part) for part in cuts.values()):
-        raise ValueError(
+        raise InputError(
             f"{count} graphs are too few to split; expected at least one each for train, val and "
             f"test with shares {train}, {val} and the rest."
         )

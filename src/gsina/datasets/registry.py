@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gsina.errors import MissingFileError, check_name
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Level
-from gsina.names import check_name
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     """Load a dataset by name; options go to its loader.
 
     Raises:
-        FileNotFoundError: Its files are not there; says where to put them, and which
+        MissingFileError: Its files are not there; says where to put them, and which
                 datasets of the same level are.
     """
     entry = DATASETS[check_name(name, DATASETS, "dataset")]
@@ -60,4 +60,4 @@ def load_dataset(name: str, **options: Any) -> Dataset:
             raise
         alike = (other for other in DATASETS.values() if other.level == entry.level)
         there = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
-        raise FileNotFoundError(f"{str(error).rstrip('.')}; at hand are {there}.") from error
+        raise MissingFileError(f"{str(error).rstrip('.')}; at hand are {there}.") from error

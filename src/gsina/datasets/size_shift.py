@@ -25,6 +25,7 @@ from torch import Tensor
 from gsina.datasets.raw.sources import Progress, at_hand, names_checksum, raw_file, stranger
 from gsina.datasets.registry import Entry, register
 from gsina.datasets.tu import read_archive, tu_file
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -70,7 +71,7 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
         progress: Called during a download.
     """
     if seed < 0:
-        raise ValueError(f"seed must be 0 or larger, got {seed}.")
+        raise InputError(f"seed must be 0 or larger, got {seed}.")
     source = SOURCES[name]
 
     def make() -> Dataset:
@@ -99,7 +100,7 @@ def _read(path: Path, source: Source) -> tuple[PackedGraphs, tuple[str, ...]]:
     whole = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
     found = (len(graphs), graphs.edge_index.size(1))
     if found != (source.graphs, source.edges) or not bool(whole.all()):
-        raise ValueError(
+        raise InputError(
             f"{path} has {found[0]} graphs, {found[1]} edges and {data.graphs.num_features} "
             f"node features, expected {source.graphs} graphs, {source.edges} edges and "
             f"{source.labels} node labels: delete it and fetch it again."

@@ -22,10 +22,10 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.names import check_name
 
 Ints = NDArray[np.int64]
 Split = Literal["train", "val", "test", "id_test"]
@@ -72,7 +72,7 @@ def generate(
     check_name(split, PER_CLASS, "split of spmotif")
     per_class = PER_CLASS[split] if num_per_class is None else num_per_class
     if per_class < 1:
-        raise ValueError(f"num_per_class must be at least 1, got {num_per_class}.")
+        raise InputError(f"num_per_class must be at least 1, got {num_per_class}.")
     rng = np.random.default_rng([seed, list(PER_CLASS).index(split)])
     label = np.repeat(np.arange(len(MOTIFS)), per_class)
     edges, graph, nodes = _skeletons(_draw_shapes(label, bias, split, rng))
@@ -136,11 +136,11 @@ def load(
 
 def _check(bias: float, seed: int) -> float:
     if not 0.33 <= bias < 1:  # some benchmarks write 1/3 as 0.33
-        raise ValueError(
+        raise InputError(
             f"bias must lie between 1/3 (every base equally likely) and below 1, got {bias}."
         )
     if seed < 0:
-        raise ValueError(f"seed must be 0 or larger, got {seed}.")
+        raise InputError(f"seed must be 0 or larger, got {seed}.")
     return float(bias)
 
 

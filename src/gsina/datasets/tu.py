@@ -23,6 +23,7 @@ from torch import Tensor
 
 from gsina.datasets.raw.sources import Progress, RawFile, raw_file
 from gsina.datasets.raw.tables import check_rows, read_table
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip"
@@ -60,7 +61,7 @@ class TUData:
 def tu_file(name: str) -> RawFile:
     """The archive of a dataset of the collection."""
     if not re.fullmatch(r"[\w.()+-]+", name):
-        raise ValueError(
+        raise InputError(
             f"{name!r} cannot be the name of a TU dataset; expected letters, digits, - and _."
         )
     return RawFile(f"tu/{name}.zip", URL.format(name=name))
@@ -91,12 +92,12 @@ def read_archive(path: Path, extra: Sequence[str] = ()) -> TUData:
     """Read a TU archive together with further edge columns, such as ``edge_gt``.
 
     Raises:
-        ValueError: If the archive is broken, a file is missing, or files contradict each other.
+        InputError: If the archive is broken, a file is missing, or files contradict each other.
     """
     name, texts = _texts(path)
     missing = [part for part in ("A", "graph_indicator", *extra) if part not in texts]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"{path} has no {name}_{missing[0]}.txt; expected a TU archive: fetch it again."
         )
 
@@ -119,13 +120,13 @@ def read_archive(path: Path, extra: Sequence[str] = ()) -> TUData:
         y = torch.from_numpy(table("graph_attributes", num_graphs, np.float32))
 
     if edges.shape[1] != 2 or edges.min() < 0 or edges.max() >= nodes or node_graph.min() < 0:
-        raise ValueError(
+        raise InputError(
             f"{path}: {name}_A.txt points to nodes outside 1 .. {nodes}; the archive is truncated "
             f"or altered: fetch it again."
         )
     edge_graph = node_graph[edges[:, 0]]
     if (edge_graph != node_graph[edges[:, 1]]).any():
-        raise ValueError(f"{path}: {name}_A.txt has an edge between two graphs: fetch it again.")
+        raise InputError(f"{path}: {name}_A.txt has an edge between two graphs: fetch it again.")
 
     # Files are mostly in order of the graphs already; a stable sort keeps them as they are.
     node_order, edge_order = (np.argsort(part, kind="stable") for part in (node_graph, edge_graph))
@@ -158,7 +159,7 @@ def _texts(path: Path) -> tuple[str, dict[str, bytes]]:
             infos = {info.filename.rsplit("/", 1)[-1]: info for info in archive.infolist()}
             names = [name.removesuffix("_A.txt") for name in infos if name.endswith("_A.txt")]
             if len(names) != 1:
-                raise ValueError(
+                raise InputError(
                     f"{path} has {len(names)} files that end in _A.txt; expected one, as in a "
                     f"TU archive: fetch it again."
                 )
@@ -170,12 +171,12 @@ def _texts(path: Path) -> tuple[str, dict[str, bytes]]:
             }
             size = sum(info.file_size for info in ours.values())
             if size > LARGEST:
-                raise ValueError(
+                raise InputError(
                     f"{path} would unpack to {size} bytes; expected at most {LARGEST}."
                 )
             return names[0], {part: archive.read(info) for part, info in ours.items()}
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole zip archive ({error}); delete it and fetch it again."
         ) from error
 
@@ -192,7 +193,7 @@ def _features(
             number = labels - labels.min()
             width = int(number.max()) + 1
             if rows * width > MOST_CELLS:
-                raise ValueError(
+                raise InputError(
                     f"the {what} labels would take {width} one-hot columns of {rows} rows; "
                     f"expected at most {MOST_CELLS} cells: use a dataset with fewer labels."
                 )

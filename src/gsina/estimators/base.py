@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from gsina.errors import InputError
 from gsina.estimators.inputs import as_graphs, check_features
 from gsina.estimators.networks import OwnBackbone, own_spec
 from gsina.graphs.dataset import Dataset
@@ -108,12 +109,12 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         """Weights of the edges ``[E]`` and nodes ``[N]`` of every graph, in order.
 
         Raises:
-            ValueError: The method gives no attention.
+            InputError: The method gives no attention.
         """
         packed = as_graphs(graphs, self._level)
         found = self._predict(packed)
         if found.edge is None:
-            raise ValueError(
+            raise InputError(
                 f"method {self._model.architecture.method} has no attention to show; fit with "
                 'method="gsina", or use a post-hoc explainer of gsina.explain.'
             )
@@ -171,7 +172,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 if model.task.level == "node"
                 else ("GraphRegressor" if model.task.kind == "regression" else "GraphClassifier")
             )
-            raise ValueError(
+            raise InputError(
                 f"this model does {model.task.kind} at {model.task.level} level; load it with "
                 f"{right} instead of {cls.__name__}."
             )
@@ -198,7 +199,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.random_state, int | np.integer):
             seed = int(self.random_state)
         if not (isinstance(self.epochs, int | np.integer) and self.epochs >= 1):
-            raise ValueError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
+            raise InputError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
         options = self._options()
         plan = Plan(
             spec=self._spec(dataset),
@@ -223,15 +224,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _options(self) -> dict[str, Any]:
         if isinstance(self.ratio, str) and self.ratio != "auto":
-            raise ValueError(f'ratio must be a number or "auto", got {self.ratio!r}.')
+            raise InputError(f'ratio must be a number or "auto", got {self.ratio!r}.')
         if not isinstance(self.method, str):
-            raise ValueError(f"method must be a name, got {self.method!r}.")
+            raise InputError(f"method must be a name, got {self.method!r}.")
         given = {"ratio": None if self.ratio == "auto" else self.ratio}
         given |= {"temperature": self.temperature}
         options = {name: value for name, value in given.items() if value is not None}
         for name, value in options.items():
             if not takes(self.method, name):
-                raise ValueError(f"{self.method} has no {name}, got {value!r}; leave it out.")
+                raise InputError(f"{self.method} has no {name}, got {value!r}; leave it out.")
         return suited(self.method) | options | (self.method_options or {})
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:
@@ -241,7 +242,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.backbone, str):
             return named_spec(self.backbone, nodes, edges, sizes)
         if not (isinstance(self.backbone, nn.Module) or callable(self.backbone)):
-            raise ValueError(
+            raise InputError(
                 f"backbone must be a name, a network or a class of networks, got {self.backbone!r}."
             )
         return own_spec(self.backbone, nodes, edges, sizes)

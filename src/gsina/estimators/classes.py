@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina import metrics
+from gsina.errors import InputError
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.labels import as_labels, find_classes, missing
 from gsina.formats import OwnData
@@ -48,7 +49,7 @@ class ClassesMixin(GraphEstimator):
         guess, truth = self.predict(graphs)[rows], truth[rows]
         known = ~missing(truth)
         if not known.any():
-            raise ValueError("got no labels to score against: all of them are missing.")
+            raise InputError("got no labels to score against: all of them are missing.")
         right = np.array([bool(a == b) for a, b in zip(guess[known], truth[known], strict=True)])
         return float(right.mean())
 
@@ -83,7 +84,7 @@ def class_task(values: NDArray[Any], level: Level = "graph") -> tuple[Task, tupl
         numbers = np.asarray(values, dtype=float)
         other = numbers[~np.isnan(numbers) & ~np.isin(numbers, (0, 1))]
         if len(other):
-            raise ValueError(
+            raise InputError(
                 f"labels of several targets must be 0, 1, or NaN where missing, got {other[0]:g}; "
                 "one target may have any classes."
             )

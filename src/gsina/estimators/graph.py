@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gsina import metrics
+from gsina.errors import InputError
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
@@ -49,7 +50,7 @@ GraphEstimator` for the parameters.
         if whole is not None:
             _check_level(whole)
             if whole.task.kind == "regression":
-                raise ValueError("this dataset is for regression; use GraphRegressor.")
+                raise InputError("this dataset is for regression; use GraphRegressor.")
             self._train(judged(whole), **told_by(graphs))
             return self
         packed = as_graphs(graphs)
@@ -92,13 +93,13 @@ class GraphRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         if whole is not None:
             _check_level(whole)
             if whole.task.kind != "regression":
-                raise ValueError("this dataset is for classification; use GraphClassifier.")
+                raise InputError("this dataset is for classification; use GraphClassifier.")
             self._train(whole, **told_by(graphs))
             return self
         packed = as_graphs(graphs)
         targets = _numbers(_labels(packed, y))
         if bool(targets.isnan().all(0).any()):
-            raise ValueError("a target has no number at all to learn from; leave it out.")
+            raise InputError("a target has no number at all to learn from; leave it out.")
         task = Task("regression", targets.size(1), "rmse")
         train, held = _splits(self, packed, targets, val, _numbers)
         self._train(Dataset("graphs", task, {"train": train, "val": held}))
@@ -128,14 +129,14 @@ class GraphRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
 
 def _check_level(dataset: Dataset) -> None:
     if dataset.task.level != "graph":
-        raise ValueError("this dataset has labels of nodes; use NodeClassifier.")
+        raise InputError("this dataset has labels of nodes; use NodeClassifier.")
 
 
 def _labels(graphs: PackedGraphs, y: Any) -> NDArray[Any]:
     if y is None:
         y = graphs.y
     if y is None:
-        raise ValueError("these graphs have no labels; give them as y, or as `y` of the graphs.")
+        raise InputError("these graphs have no labels; give them as y, or as `y` of the graphs.")
     return as_array(y, len(graphs), "graphs")
 
 
@@ -143,7 +144,7 @@ def _numbers(values: NDArray[Any]) -> Tensor:
     try:
         numbers = torch.from_numpy(np.asarray(values, dtype=np.float32))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"regression needs numbers as labels: {error}.") from error
+        raise InputError(f"regression needs numbers as labels: {error}.") from error
     return numbers.view(-1, 1) if numbers.dim() == 1 else numbers
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
@@ -30,14 +31,14 @@ def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
     if isinstance(graphs, Batch):
         return PackedGraphs.from_batch(graphs)
     if as_dataset(graphs) is not None:
-        raise ValueError(
+        raise InputError(
             "got a whole dataset, expected one set of graphs; pass one of its splits, such as "
             "dataset.test."
         )
     if getattr(graphs, "edge_index", None) is not None:
         graphs = graphs.to_data_list() if hasattr(graphs, "to_data_list") else [graphs]
     if not isinstance(graphs, Iterable):
-        raise ValueError(
+        raise InputError(
             f"got a {type(graphs).__name__}, expected a list of PyG Data objects or PackedGraphs."
         )
     return PackedGraphs.from_pyg(graphs, level)
@@ -54,7 +55,7 @@ def check_features(graphs: PackedGraphs) -> None:
         wrong = (~values.isfinite()).flatten(1).any(1).nonzero()
         if len(wrong):
             graph = int(torch.searchsorted(ptr, wrong[0], right=True)) - 1
-            raise ValueError(
+            raise InputError(
                 f"the {what} features of graph {graph} hold NaN or infinite values; fill in what "
                 "is missing, or leave the graph out."
             )

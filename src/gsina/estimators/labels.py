@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.task import Task
 
 #: More different labels that are no whole numbers are surely measurements.
@@ -24,11 +25,11 @@ def as_array(y: Any, count: int, what: str) -> NDArray[Any]:
         y = y.detach().cpu().numpy()
     values: NDArray[Any] = y if isinstance(y, np.ndarray) else _from_sequence(list(y))
     if len(values) != count:
-        raise ValueError(f"got {len(values)} labels for {count} {what}, expected one each.")
+        raise InputError(f"got {len(values)} labels for {count} {what}, expected one each.")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim > 2:
-        raise ValueError(
+        raise InputError(
             f"labels must have one or two dimensions, got an array of shape {values.shape}."
         )
     return values
@@ -41,7 +42,7 @@ def _from_sequence(values: list[Any]) -> NDArray[Any]:
         rows = [np.asarray(value, dtype=float) for value in values]
         shapes = list(dict.fromkeys(row.shape for row in rows))
         if len(shapes) > 1:
-            raise ValueError(
+            raise InputError(
                 f"rows of labels must be alike, got some of shape {shapes[0]} and some of shape "
                 f"{shapes[1]}; put NaN where a label is missing."
             )
@@ -66,14 +67,14 @@ def find_classes(values: NDArray[Any]) -> list[Hashable]:
     found = list(dict.fromkeys(_hashable(value) for value in values[~missing(values)].tolist()))
     broken = [value for value in found if isinstance(value, float)]
     if len(broken) > MOST_BROKEN:
-        raise ValueError(
+        raise InputError(
             f"a classifier needs classes, got {len(broken)} labels such as {broken[0]:g}; round "
             "them, or predict numbers (GraphRegressor, or gsina train --task regression)."
         )
     with contextlib.suppress(TypeError):
         found = sorted(found)  # type: ignore[type-var]
     if len(found) < 2:
-        raise ValueError(
+        raise InputError(
             f"a classifier needs at least two classes, got {len(found)} "
             f"({', '.join(map(repr, found)) or 'all labels are missing'})."
         )
@@ -84,7 +85,7 @@ def encode(values: NDArray[Any], classes: Sequence[Hashable], task: Task) -> Ten
     """Labels as the task has them; -1 or NaN where they are missing.
 
     Raises:
-        ValueError: A label is none of the classes.
+        InputError: A label is none of the classes.
     """
     if values.ndim == 2:
         return torch.from_numpy(np.asarray(values, dtype=np.float32))
@@ -97,7 +98,7 @@ def encode(values: NDArray[Any], classes: Sequence[Hashable], task: Task) -> Ten
         ]
     except KeyError as error:
         known = ", ".join([*map(repr, classes[:10]), "..."][: len(classes)])
-        raise ValueError(
+        raise InputError(
             f"label {error} is none of the classes that the model was fitted on: {known}."
         ) from None
     found = torch.tensor(numbers, dtype=torch.long)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError
 from gsina.nn.encoders import make_encoder
 from gsina.nn.network import run_network
 from gsina.nn.predictor import NetworkSpec
@@ -141,7 +142,7 @@ def _call(make: Callable[..., nn.Module], known: dict[str, Any]) -> nn.Module:
         arguments["out_channels"] = known.get("hidden_channels", 64)
     network = make(**arguments)
     if not isinstance(network, nn.Module):
-        raise ValueError(
+        raise InputError(
             f"the backbone made a {type(network).__name__}, expected a torch.nn.Module that maps "
             "(x, edge_index) to node states."
         )
@@ -151,7 +152,7 @@ def _call(make: Callable[..., nn.Module], known: dict[str, Any]) -> nn.Module:
 def _out_channels(network: nn.Module) -> int:
     width = getattr(network, "out_channels", None)
     if not isinstance(width, int):
-        raise ValueError(
+        raise InputError(
             f"{type(network).__name__} has no integer `out_channels`, the width of the node states "
             "it returns; set that attribute."
         )

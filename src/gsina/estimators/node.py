@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode, missing
@@ -97,13 +98,13 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         whole = as_dataset(graphs)
         if whole is not None:
             if whole.task.level != "node" or whole.task.kind == "regression":
-                raise ValueError("this dataset has no classes of nodes; use GraphClassifier.")
+                raise InputError("this dataset has no classes of nodes; use GraphClassifier.")
             self._train(judged(whole), **told_by(graphs))
             return self
         packed = _packed(graphs)
         values = _labels(packed, y)
         if y is None and values.ndim == 1 and len({*values.tolist()} - {None}) < 2:
-            raise ValueError(
+            raise InputError(
                 "the nodes have less than two classes (a label of -1 in `y` of a graph is a "
                 "missing one); number the classes from 0, or give the labels as y."
             )
@@ -118,7 +119,7 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         if held is None and val is None:
             train, held = self._hold_out(values, train)
         if not bool(train.any()):
-            raise ValueError("no labelled node is in train_mask; expected at least one.")
+            raise InputError("no labelled node is in train_mask; expected at least one.")
         task, classes = class_task(values[train.numpy()], "node")
         inside = train if held is None else train | held
         codes = encode(_only(values, inside), classes, task)
@@ -176,7 +177,7 @@ def _labels(graphs: PackedGraphs, y: Any) -> NDArray[Any]:
     if y is not None:
         return as_array(y, graphs.x.size(0), "nodes")
     if graphs.node_y is None:
-        raise ValueError("these nodes have no labels; give them as y, or as `y` of the graph.")
+        raise InputError("these nodes have no labels; give them as y, or as `y` of the graph.")
     values = as_array(graphs.node_y, graphs.x.size(0), "nodes")
     gone = values == -1
     if values.ndim > 1 or not gone.any():
@@ -191,7 +192,7 @@ def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
     objects = graphs if isinstance(graphs, list | tuple) else [graphs]
     found = [mask for data in objects if (mask := getattr(data, name, None)) is not None]
     if 0 < len(found) < len(objects):
-        raise ValueError(
+        raise InputError(
             f"{len(found)} of {len(objects)} graphs have a {name}; expected one in all or in none."
         )
     if not found:
@@ -200,7 +201,7 @@ def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
         return None
     mask = torch.cat([torch.as_tensor(mask) for mask in found])
     if mask.dtype != torch.bool or mask.shape != (packed.x.size(0),):
-        raise ValueError(
+        raise InputError(
             f"{name} must be a truth value for each of {packed.x.size(0)} nodes, got "
             f"{mask.dtype} of shape {list(mask.shape)}; of several columns choose one."
         )

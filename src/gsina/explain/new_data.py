@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.explain.report import node_page, page
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.models.answers import confidence, truth
@@ -73,7 +74,7 @@ def explain_file(
         if on_rows is not None:
             on_rows(summary.rows)
     if not best:
-        raise ValueError(f"{path.name} has no row that can be read, so there is nothing to show.")
+        raise InputError(f"{path.name} has no row that can be read, so there is nothing to show.")
     best.sort(reverse=True)
     graphs, predictions = _join(best)
     names = [one.name for one in best]

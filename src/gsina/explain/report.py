@@ -14,10 +14,11 @@ from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import page_graphs, write_page
 from gsina.formats import OwnData
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.split_names import SPLITS
 from gsina.graphs.task import Task
+from gsina.metrics import metric_label
 from gsina.models.answers import class_names, target_names
 from gsina.models.model import Model
-from gsina.names import METRICS, SPLITS
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.training.evaluate import Predictions
 
@@ -186,7 +187,7 @@ def scores_table(model: Model) -> list[list[str]]:
         [SPLITS.get(split, split), *(_figure(row.get(name)) for name in names)]
         for split, row in model.metrics.items()
     ]
-    return [["split", *(METRICS.get(name, name) for name in names)], *rows] if rows else []
+    return [["split", *(metric_label(name) for name in names)], *rows] if rows else []
 
 
 def split_in_words(own: OwnData) -> str:

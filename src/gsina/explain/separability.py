@@ -20,6 +20,7 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.files import write_aside
 from gsina.graphs.packed import PackedGraphs
 
@@ -84,12 +85,12 @@ def separability(attention: Tensor, truth: Tensor) -> Separability:
         truth: Whether an edge is in the explanation ``[E]``, bool.
 
     Raises:
-        ValueError: There are no edges in the background, or none in the explanation.
+        InputError: There are no edges in the background, or none in the explanation.
     """
     inside = truth.bool().cpu().numpy()
     values = attention.double().cpu().numpy()
     if inside.all() or not inside.any():
-        raise ValueError(
+        raise InputError(
             f"got {int(inside.sum())} edges of the explanation among {inside.size}, expected some "
             "and not all of them."
         )
@@ -124,7 +125,7 @@ def heat_map(attention: Tensor, graphs: PackedGraphs) -> Floats:
     """
     counts = graphs.edge_ptr.diff().numpy()
     if attention.numel() != counts.sum():
-        raise ValueError(
+        raise InputError(
             f"got attention of {attention.numel()} edges for graphs with {counts.sum()}; pass the "
             "attention of these very graphs."
         )
@@ -156,10 +157,10 @@ def draw_separability(
         The numbers that are written into the densities, one of each method.
 
     Raises:
-        ValueError: The graphs have no true explanations, or there is nothing to draw.
+        InputError: The graphs have no true explanations, or there is nothing to draw.
     """
     if graphs.edge_truth is None or not panels:
-        raise ValueError(
+        raise InputError(
             "expected graphs with true explanations of edges, and at least one method to draw."
         )
     measured = [separability(panel.attention, graphs.edge_truth) for panel in panels]

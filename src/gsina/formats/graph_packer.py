@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 
 Floats = NDArray[np.float32]
 
 
-class Problem(ValueError):
+class Problem(InputError):
     """Why one graph cannot be used, without a full stop."""
 
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gsina.errors import InputError, check_name
 from gsina.formats.graph_packer import Packer, Problem, parse_graph
 from gsina.formats.result import Chunk, OwnData, assemble, duplicates_warning, file_name
 from gsina.formats.table import fingerprint, in_pieces, lines
 from gsina.graphs.labels import Wish, read_labels
 from gsina.graphs.splits import RULES, check_rule, divide
-from gsina.names import check_name
 
 #: Bytes of a JSON list that is still read whole; lines are for more.
 LARGEST_LIST = 1 << 30
@@ -55,7 +55,7 @@ def read_graphs(
         directed: Whether an edge goes one way only; otherwise its opposite is added.
 
     Raises:
-        ValueError: One sentence about what is wrong; single graphs that cannot be read are no
+        InputError: One sentence about what is wrong; single graphs that cannot be read are no
             error but ``unreadable``.
     """
     path = Path(path)
@@ -73,7 +73,7 @@ def read_graphs(
         fields.append({k: v for k, v in (item.value or {}).items() if k not in GRAPH_KEYS})
     if not rows:
         first = f"; the first is {unreadable[0][0]}: {unreadable[0][1]}" if unreadable else ""
-        raise ValueError(f"{path.name} has no graph that can be read{first}; see docs/own-data.md.")
+        raise InputError(f"{path.name} has no graph that can be read{first}; see docs/own-data.md.")
     graphs = packer.graphs(directed=directed)
     labels = read_labels(_targets(fields, rows), rows, kind=kind)
     parts = divide(
@@ -169,7 +169,7 @@ def _items(path: Path) -> Iterator[Item]:
     if path.is_dir():
         files = sorted(path.glob("*.json"))
         if not files:
-            raise ValueError(f"the folder {path} has no .json files; expected one for each graph.")
+            raise InputError(f"the folder {path} has no .json files; expected one for each graph.")
         for number, file in enumerate(files, start=1):
             yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), file.stem)
         return
@@ -177,7 +177,7 @@ def _items(path: Path) -> Iterator[Item]:
         yield from _list(path)
         return
     if path.suffixes and path.suffixes[0].lower() in (".csv", ".tsv", ".xlsx"):
-        raise ValueError(
+        raise InputError(
             f"{path.name} is a table; expected graphs: a .jsonl file with one graph a line, or a "
             "folder of .json files."
         )
@@ -196,7 +196,7 @@ def _other_files(path: Path) -> tuple[str, ...]:
 
 def _list(path: Path) -> Iterator[Item]:
     if path.exists() and path.stat().st_size > LARGEST_LIST:
-        raise ValueError(
+        raise InputError(
             f"{path.name} has {path.stat().st_size:,} bytes; write one graph a line into a .jsonl "
             "file, which is read piece by piece."
         )
@@ -205,7 +205,7 @@ def _list(path: Path) -> Iterator[Item]:
     except (ValueError, RecursionError) as error:
         if not isinstance(error, (json.JSONDecodeError, RecursionError)):
             raise
-        raise ValueError(f"{path.name} is not JSON ({error}); expected a list of graphs.") from None
+        raise InputError(f"{path.name} is not JSON ({error}); expected a list of graphs.") from None
     for number, value in enumerate(values if isinstance(values, list) else [values], start=1):
         yield _named(number, value, str(number))
 
@@ -245,7 +245,7 @@ def _targets(fields: list[dict[str, Any]], rows: list[int]) -> dict[str, list[st
         entries = value if isinstance(value, list) else [value]
         nested = any(isinstance(entry, list | dict) for entry in entries)
         if nested or (value is not None and _width(value) != width):
-            raise ValueError(
+            raise InputError(
                 f"row {row}: label is {json.dumps(value)[:80]}; expected {usual}, as in most rows."
             )
     if width is None:

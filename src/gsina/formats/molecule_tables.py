@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from gsina.errors import InputError
 from gsina.formats.result import Chunk, OwnData, assemble, duplicates_warning, file_name
 from gsina.formats.table import (
     check_columns,
@@ -50,7 +51,7 @@ def read_molecules(
         on_progress: Called with the steps done and in all while molecules are parsed.
 
     Raises:
-        ValueError: One sentence about what is wrong with the file; rows whose SMILES cannot be
+        InputError: One sentence about what is wrong with the file; rows whose SMILES cannot be
             read are no error but ``unreadable``.
     """
     path = Path(path)
@@ -63,7 +64,7 @@ def read_molecules(
     unreadable = table.problems + [(table.numbers[i], why) for i, why in found.reasons.items()]
     unreadable.sort()
     if not found.kept:
-        raise ValueError(no_rows(path, unreadable))
+        raise InputError(no_rows(path, unreadable))
 
     cells = {name: [column[i] for i in found.kept] for name, column in table.cells.items()}
     rows = [table.numbers[i] for i in found.kept]

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.formats.result import OwnData, file_name
 from gsina.formats.table import Records, check_columns, fingerprint, in_pieces, records
 from gsina.graphs.labels import Wish, number, read_labels
@@ -85,12 +86,12 @@ def read_nodes(
         seed: Seed of all draws.
 
     Raises:
-        ValueError: One sentence with the row of what is wrong.
+        InputError: One sentence with the row of what is wrong.
     """
     given = {"environment": environment, "time": time, "own": split_column}
     by = {rule: column for rule, column in given.items() if column is not None}
     if len(by) > 1:
-        raise ValueError(
+        raise InputError(
             f"got {len(by)} columns to split by ({', '.join(by.values())}); expected at most one "
             "of environment, time and split_column."
         )
@@ -98,7 +99,7 @@ def read_nodes(
     uses |= dict.fromkeys(by.values(), "the column to split by")
     for name in features or ():
         if name in uses:  # A model that sees its label learns nothing else.
-            raise ValueError(
+            raise InputError(
                 f"{name!r} is {uses[name]} and cannot be a feature too; leave it out of the "
                 "features (--feature, in Python features=)."
             )
@@ -185,7 +186,7 @@ def read_node_graph(
     place: dict[str, int] = {}
     for index, name in enumerate(names):
         if name in place or not name:
-            raise ValueError(
+            raise InputError(
                 f"row {rows[index]} of {nodes_path.name}: the id {name!r} "
                 + (f"is that of row {rows[place[name]]}" if name else "is empty")
                 + "; expected an id of its own for every node."
@@ -238,7 +239,7 @@ def _nodes(
             texts = [[row[place] for place in feature_places] for _, row, _ in block]
             blocks.append(_numbers(texts, numbers, features, path, advice))
     if not names:
-        raise ValueError(f"{path.name} has a header but no rows; expected one row for every node.")
+        raise InputError(f"{path.name} has a header but no rows; expected one row for every node.")
     x = torch.from_numpy(np.concatenate(blocks)) if blocks else torch.ones(len(names), 1)
     return x, names, rows, cells
 
@@ -258,12 +259,12 @@ def _numbers(
         for name, cell in zip(features, cells, strict=True):
             if number(cell) is None:
                 what = f"is {cell!r}" if cell.strip() else "is empty"
-                raise ValueError(
+                raise InputError(
                     f"row {row} of {path.name}: the feature {name!r} {what}, expected a number; "
                     f"{advice}."
                 )
     row, place = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
-    raise ValueError(
+    raise InputError(
         f"row {rows[row]} of {path.name}: the feature {features[place]!r} is {texts[row][place]}, "
         "which is too large for 32 bits; scale it down."
     )
@@ -294,9 +295,9 @@ def _edges(
         blocks.append(ends)
     if lost:
         more = f" ({lost:,} rows have such an end in all)" if lost > 1 else ""
-        raise ValueError(f"{first_lost}{more}; add the missing nodes or leave such edges out.")
+        raise InputError(f"{first_lost}{more}; add the missing nodes or leave such edges out.")
     if not blocks:
-        raise ValueError(
+        raise InputError(
             f"{path.name} has no edges below its header; add a row for every edge, with the ids of "
             "the two nodes that it joins."
         )
@@ -327,4 +328,4 @@ def _edges(
 def _check_width(block: Sequence[tuple[int, list[str], Any]], path: Path) -> None:
     for row, _, problem in block:
         if problem:
-            raise ValueError(f"row {row} of {path.name}: {problem}; mend the row.")
+            raise InputError(f"row {row} of {path.name}: {problem}; mend the row.")

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gsina.datasets.raw.sources import raw_file
 from gsina.datasets.tu import read_archive, tu_file
+from gsina.errors import InputError
 from gsina.formats.json_graphs import cell
 from gsina.formats.result import OwnData, assemble
 from gsina.graphs.labels import Wish, read_labels
@@ -93,7 +94,7 @@ def read_tu_graphs(
     check_rule(split, None, TU_RULES)
     found = read_archive(raw_file(tu_file(name)))
     if found.graphs.y is None:
-        raise ValueError(f"{name} has no labels of graphs; expected something to predict.")
+        raise InputError(f"{name} has no labels of graphs; expected something to predict.")
     columns: dict[str, list[str]]
     if found.classes:
         columns = {"label": [str(found.classes[place]) for place in found.graphs.y.tolist()]}
@@ -123,10 +124,10 @@ def _targets(graphs: Sequence[Any]) -> dict[str, list[str]]:
     for place, graph in enumerate(graphs):
         y = getattr(graph, "y", None)
         if y is None:
-            raise ValueError(f"graph {place} has no y; expected a label on every graph.")
+            raise InputError(f"graph {place} has no y; expected a label on every graph.")
         values.append(torch.as_tensor(y).flatten().tolist())
     if len({len(value) for value in values}) > 1:
-        raise ValueError("graphs have different numbers of labels in y; expected as many in each.")
+        raise InputError("graphs have different numbers of labels in y; expected as many in each.")
     return _columns(values)
 
 
@@ -139,7 +140,7 @@ def _columns(values: list[list[float]]) -> dict[str, list[str]]:
 def _numbers(values: Tensor, what: str) -> Tensor:
     values = values.float()
     if not bool(values.isfinite().all()):
-        raise ValueError(f"{what} of the graphs has values that are missing or not finite.")
+        raise InputError(f"{what} of the graphs has values that are missing or not finite.")
     return values
 
 

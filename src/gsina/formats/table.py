@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
-from gsina.names import check_name
+from gsina.errors import InputError, MissingFileError, check_name
 
 Item = TypeVar("Item")
 Records = Iterator[tuple[int, list[str], str | None]]
@@ -79,7 +79,7 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
         longest: Bytes of the longest line to read, by default ``LONGEST_LINE``.
 
     Raises:
-        ValueError: At a line that is too long or is not UTF-8, with its number.
+        InputError: At a line that is too long or is not UTF-8, with its number.
     """
     path = Path(path)
     longest = LONGEST_LINE if longest is None else longest
@@ -93,7 +93,7 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
                 number += 1
                 yield _decoded(line, number, path, longest)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(
+            raise InputError(
                 f"{path.name} is not a whole gzip file (it breaks off after line {number}); "
                 "pack or fetch it again."
             ) from error
@@ -129,7 +129,7 @@ def read_columns(path: Path | str, names: Sequence[str]) -> Columns:
     """Read the columns ``names``, each once, of a table.
 
     Raises:
-        ValueError: If a column is not there (with those that are), or the file has no rows.
+        InputError: If a column is not there (with those that are), or the file has no rows.
     """
     path = Path(path)
     names = list(dict.fromkeys(names))
@@ -143,14 +143,14 @@ def read_columns(path: Path | str, names: Sequence[str]) -> Columns:
         for name in names:
             found.cells[name].append(row.cells[name])
     if not found.numbers:
-        raise ValueError(no_rows(path, found.problems))
+        raise InputError(no_rows(path, found.problems))
     return found
 
 
 def in_pieces(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """The items in lists of ``size``, the last perhaps shorter."""
     if size < 1:
-        raise ValueError(f"a piece needs room for at least one row, got {size}.")
+        raise InputError(f"a piece needs room for at least one row, got {size}.")
     source = iter(items)
     while piece := list(islice(source, size)):
         yield piece
@@ -164,13 +164,13 @@ def check_columns(there: Iterable[str], asked: Iterable[str], path: Path | str) 
     known, names, file = list(there), list(dict.fromkeys(asked)), Path(path).name
     if names and not set(names) & set(known):
         if len(known) == 1 and len(re.split(OTHER_DELIMITERS, known[0])) > 1:
-            raise ValueError(
+            raise InputError(
                 f"{file}: columns must be separated by commas, semicolons or tabs; the first line "
                 f"is {_short(known[0])}."
             )
         near = any(difflib.get_close_matches(name, known, cutoff=0.5) for name in names)
         if any(map(_like_data, known)) or (len(names) > 1 and not near):
-            raise ValueError(_no_header(file, known, names))
+            raise InputError(_no_header(file, known, names))
     for name in names:
         check_name(name, known, f"column of {file}")
 
@@ -195,7 +195,7 @@ def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:
         except StopIteration:
             return
         except csv.Error as error:
-            raise ValueError(
+            raise InputError(
                 f"row {number} of {path.name} is not CSV ({error}); is a quotation mark left open, "
                 "or the file saved with the line ends of another system? save it again as CSV."
             ) from error
@@ -209,36 +209,36 @@ def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:
 
 def _binary(path: Path) -> IO[bytes]:
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; expected a file.")
+        raise InputError(f"{path} is a folder; expected a file.")
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}; check the path.")
+        raise MissingFileError(f"there is no file {path}; check the path.")
     return path.open("rb")
 
 
 def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
     if len(line) > longest:
-        raise ValueError(
+        raise InputError(
             f"line {number} of {path.name} has more than {longest:,} bytes; expected one row or "
             "one graph a line: check that the file is what it should be."
         )
     if number == 1:
         if line.startswith(UTF16_BOMS):
-            raise ValueError(f"{path.name} is UTF-16 text; save it as CSV UTF-8.")
+            raise InputError(f"{path.name} is UTF-16 text; save it as CSV UTF-8.")
         line = line.removeprefix(UTF8_BOM)
     if b"\r" in line.rstrip(b"\r\n"):
-        raise ValueError(
+        raise InputError(
             f"line {number} of {path.name} has a carriage return in the middle, as files of old "
             "programs do; save the file as CSV UTF-8 with ordinary line ends."
         )
     if b"\0" in line:
-        raise ValueError(
+        raise InputError(
             f"line {number} of {path.name} has zero bytes, so it is UTF-16 or no text; save it as "
             "UTF-8."
         )
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(
+        raise InputError(
             f"line {number} of {path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at "
             f"position {error.start + 1}, perhaps Latin-1); save the file as UTF-8."
         ) from error
@@ -248,14 +248,14 @@ def _start(text: Iterator[str], path: Path) -> tuple[str, list[str]]:
     """Delimiter and column names; ``text`` stands behind the header after it."""
     first = next(text, "")
     if not first.strip():
-        raise ValueError(f"{path.name} is empty; expected a header with column names and rows.")
+        raise InputError(f"{path.name} is empty; expected a header with column names and rows.")
     delimiter = max(DELIMITERS, key=first.count)
     names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
     for name in names:
         if names.count(name) > 1:
             if any(map(_like_data, names)):
-                raise ValueError(_no_header(path.name, names))
-            raise ValueError(
+                raise InputError(_no_header(path.name, names))
+            raise InputError(
                 f"{path.name} has two columns called {name!r}; give every column a name of its own."
             )
     return delimiter, names

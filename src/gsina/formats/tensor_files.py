@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, MissingFileError, check_name
 from gsina.files import load_tensors
 from gsina.formats.result import OwnData, file_name
 from gsina.formats.table import fingerprint
@@ -18,7 +19,6 @@ from gsina.graphs.masks import NODE_SHARES, by_environment, check_apart, masked
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts, at_random, by_order, times
 from gsina.graphs.splits import finish
-from gsina.names import check_name
 
 HOW = "save it with torch.save(data.to_dict(), path) or safetensors.torch.save_file"
 #: What a file must have, and what each is.
@@ -58,7 +58,7 @@ def read_data_file(
     _check_there(tensors, NEEDED, path)
     y = tensors["y"]
     if y.dim() not in (1, 2) or not y.numel():
-        raise ValueError(f"{path.name}: y is {list(y.shape)}; expected a label a node, [N].")
+        raise InputError(f"{path.name}: y is {list(y.shape)}; expected a label a node, [N].")
     count = len(y)
     graphs = _graph(tensors, count, path)
     names = [str(node) for node in range(count)]
@@ -82,7 +82,7 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
     """Read one graph without labels, for instance to predict; see :func:`read_data_file`.
 
     Raises:
-        ValueError: There is neither ``x`` nor ``y`` to tell how many nodes there are, or the file
+        InputError: There is neither ``x`` nor ``y`` to tell how many nodes there are, or the file
             is no such file.
     """
     path = Path(path)
@@ -95,7 +95,7 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
 def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) -> None:
     for name in needed:
         if name not in tensors:
-            raise ValueError(
+            raise InputError(
                 f"{path.name} has no {name} but {', '.join(sorted(tensors)) or 'nothing'}; add "
                 f"{name} ({NEEDED.get(name, 'the features of every node [N, F]')}) and {HOW}."
             )
@@ -115,17 +115,17 @@ def _graph(tensors: dict[str, Tensor], count: int, path: Path) -> PackedGraphs:
 
 def _tensors(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}; check the path.")
+        raise MissingFileError(f"there is no file {path}; check the path.")
     if path.suffix == ".safetensors":
         return load_tensors(path)[0]
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path.name} is not a file of tensors that can be read without running code; {HOW}."
         ) from error
     if not isinstance(found, dict):
-        raise ValueError(f"{path.name} holds a {type(found).__name__}, expected a dict; {HOW}.")
+        raise InputError(f"{path.name} holds a {type(found).__name__}, expected a dict; {HOW}.")
     return {name: value for name, value in found.items() if isinstance(value, Tensor)}
 
 
@@ -134,27 +134,27 @@ def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
         return torch.ones(count, 1)
     x = (x[:, None] if x.dim() == 1 else x).float()
     if x.dim() != 2 or len(x) != count:
-        raise ValueError(
+        raise InputError(
             f"{path.name}: x is {list(x.shape)} but y has {count} labels; expected a row of x [N, "
             "F] and a label for every node (-1 or NaN where it is not known)."
         )
     wrong = ~x.isfinite().all(dim=1)
     if bool(wrong.any()):
         node = int(wrong.nonzero()[0])
-        raise ValueError(f"{path.name}: x of node {node} is not finite; fill in missing features.")
+        raise InputError(f"{path.name}: x of node {node} is not finite; fill in missing features.")
     return x
 
 
 def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(f"{path.name}: edge_index is {list(edge_index.shape)}; expected [2, E].")
+        raise InputError(f"{path.name}: edge_index is {list(edge_index.shape)}; expected [2, E].")
     if edge_index.size(1) == 0:
-        raise ValueError(
+        raise InputError(
             f"{path.name} has no edges; add a column to edge_index for each, with the numbers of "
             "the two nodes that it joins."
         )
     if edge_index.is_floating_point() or edge_index.dtype == torch.bool:
-        raise ValueError(
+        raise InputError(
             f"{path.name}: edge_index is {edge_index.dtype}; expected whole numbers of nodes: "
             "convert it with edge_index.long()."
         )
@@ -162,7 +162,7 @@ def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
     outside = ((edge_index < 0) | (edge_index >= count)).any(dim=0)
     if bool(outside.any()):
         edge = int(outside.nonzero()[0])
-        raise ValueError(
+        raise InputError(
             f"{path.name}: edge {edge} joins {edge_index[:, edge].tolist()}; expected nodes 0 to "
             f"{count - 1}, as there are {count} nodes."
         )
@@ -191,7 +191,7 @@ def _parts(
     """Nodes of every split, the rule that divides them, and the tensor that it reads."""
     rows = range(1, len(labels.y) + 1)
     if environment is not None and time is not None:
-        raise ValueError(
+        raise InputError(
             f"got {environment!r} and {time!r} to split by; expected one of environment and time."
         )
     if environment is not None:
@@ -204,7 +204,7 @@ def _parts(
     if not found:
         return at_random(labels, seed, NODE_SHARES), "random", None
     if missing := [part for part in ("train", "test") if part not in found]:
-        raise ValueError(
+        raise InputError(
             f"{path.name} has masks but no {missing[0]}_mask; add one, bool [{len(rows)}] and true "
             f"for the nodes to {missing[0]} on, or leave all masks out for a random split."
         )
@@ -216,7 +216,7 @@ def _values(tensors: dict[str, Tensor], name: str, count: int, path: Path) -> li
     check_name(name, tensors, f"tensor of {path.name}")
     values = tensors[name]
     if values.shape != (count,) or not bool(values.isfinite().all()):
-        raise ValueError(
+        raise InputError(
             f"{path.name}: {name} is {values.dtype} {list(values.shape)}; expected a number for "
             f"each of {count} nodes, none of them missing."
         )
@@ -231,7 +231,7 @@ def _masks(tensors: dict[str, Tensor], count: int, path: Path) -> Parts:
         if mask is None:
             continue
         if mask.shape != (count,) or mask.dtype != torch.bool:
-            raise ValueError(
+            raise InputError(
                 f"{path.name}: {part}_mask is {mask.dtype} {list(mask.shape)}; expected bool "
                 f"[{count}]: choose one column if it has several."
             )

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups
 
@@ -75,7 +76,7 @@ class Batch:
     def labels(self) -> Tensor:
         """``y``, or an error if the batch has none."""
         if self.y is None:
-            raise ValueError("this batch has no labels; a loss needs `y`.")
+            raise InputError("this batch has no labels; a loss needs `y`.")
         return self.y
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Batch:
@@ -91,7 +92,7 @@ class Batch:
     def from_pyg(cls, data: Any) -> Batch:
         """Convert a PyG ``Data`` (one graph) or ``Batch`` (several)."""
         if getattr(data, "edge_index", None) is None:
-            raise ValueError(
+            raise InputError(
                 f"expected a PyG Data or Batch with an edge_index, got a {type(data).__name__} "
                 "without; a graph that has no edges needs one of shape [2, 0]."
             )
@@ -106,7 +107,7 @@ class Batch:
         edge_graph = node_graph[data.edge_index[0]]
         for name, graph in (("nodes", node_graph), ("edges", edge_graph)):
             if bool((graph.diff() < 0).any()):
-                raise ValueError(
+                raise InputError(
                     f"the {name} of this PyG batch are not in the order of its graphs, which every "
                     "batch here needs; build it with torch_geometric's Batch.from_data_list."
                 )
@@ -135,7 +136,7 @@ class Batch:
         One graph with labels (or a mask) of its nodes becomes a PyG ``Data`` with ``train_mask``.
         """
         if self.num_graphs == 0:
-            raise ValueError("this batch has no graphs; PyG cannot hold a batch of none.")
+            raise InputError("this batch has no graphs; PyG cannot hold a batch of none.")
         from torch_geometric.data import Batch as PygBatch
         from torch_geometric.data import Data
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from gsina.errors import InputError
 from gsina.files import cache_dir, load_tensors, save_tensors
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -39,11 +40,11 @@ class Dataset:
     def __post_init__(self) -> None:
         for needed in ("train", "val"):
             if needed not in self.splits:
-                raise ValueError(
+                raise InputError(
                     f"dataset {self.name} needs a split {needed}, got {sorted(self.splits)}."
                 )
             if len(self.splits[needed]) == 0:
-                raise ValueError(
+                raise InputError(
                     f"the {needed} split of {self.name} has no graphs, expected at least one."
                 )
         for split, graphs in self.splits.items():
@@ -65,7 +66,7 @@ class Dataset:
         if known and all(bool((values == values[0]).all()) for values in known):
             values = {values[0].item() for values in known}
             what = f"are {values.pop():g}" if len(values) == 1 else "of a column are the same"
-            raise ValueError(
+            raise InputError(
                 f"all training labels of {self.name} {what}, expected at least two classes; choose "
                 f"other {self.task.level}s or another split."
             )

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.task import Level, Task
-from gsina.names import check_name
 
 Wish = Literal["auto", "classification", "regression"]
 WISHES = ("auto", "classification", "regression")
@@ -81,15 +81,15 @@ def read_labels(
         level: Whose labels they are.
 
     Raises:
-        ValueError: With the row or the target: all missing, one class only, text for a number.
+        InputError: With the row or the target: all missing, one class only, text for a number.
     """
     check_name(kind, WISHES, "kind of target")
     if not cells:
-        raise ValueError("got no target; expected the name of at least one column to predict.")
+        raise InputError("got no target; expected the name of at least one column to predict.")
     columns = {name: _Column(name, values) for name, values in cells.items()}
     for column in columns.values():
         if not column.values:
-            raise ValueError(
+            raise InputError(
                 f"target {column.name!r} is missing in all {len(rows)} rows; fill in the labels "
                 "that are known, or name another column to predict."
             )
@@ -170,12 +170,12 @@ class _Column:
     def check_classes(self) -> None:
         known = sum(not is_missing(cell) for cell in self.cells)
         if len(self.values) == 1:
-            raise ValueError(
+            raise InputError(
                 f"target {self.name!r} has one class only, {self.values[0]!r}, in all {known} "
                 "labelled rows; expected at least two."
             )
         if len(self.values) > max(MOST_NUMBERED_CLASSES, known / 2):
-            raise ValueError(
+            raise InputError(
                 f"target {self.name!r} has {len(self.values)} different values in {known} rows; "
                 "expected classes that come back: name another column, or say --task regression "
                 '(in Python kind="regression").'
@@ -206,7 +206,7 @@ def _many_classes(columns: Mapping[str, _Column]) -> Labels:
     for column in columns.values():
         column.check_classes()
         if len(column.values) > TWO:
-            raise ValueError(
+            raise InputError(
                 f"target {column.name!r} has {len(column.values)} different values; expected two "
                 "in each of several targets: train on it alone."
             )
@@ -227,7 +227,7 @@ def _numbers(columns: Mapping[str, _Column], rows: Sequence[int]) -> Labels:
         if found is None:
             for row, cell in zip(rows, column.cells, strict=True):
                 if not is_missing(cell) and number(cell) is None:
-                    raise ValueError(
+                    raise InputError(
                         f"row {row}: target {column.name!r} is {cell!r}; expected a number for "
                         "regression, or an empty cell where it is not known."
                     )
@@ -237,7 +237,7 @@ def _numbers(columns: Mapping[str, _Column], rows: Sequence[int]) -> Labels:
     if bool(y.isinf().any()):
         row, place = y.isinf().nonzero()[0].tolist()
         column = list(columns.values())[place]
-        raise ValueError(
+        raise InputError(
             f"row {rows[row]}: target {column.name!r} is {column.cells[row]}, which is too large "
             "for 32 bits; scale the target down."
         )

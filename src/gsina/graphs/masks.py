@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.formats.result import OwnData
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.labels import Labels, number
@@ -32,7 +33,7 @@ def check_apart(masks: Mapping[str, Tensor], where: str = "") -> None:
     """
     for (one, first), (other, second) in combinations(masks.items(), 2):
         if bool((both := first & second).any()):
-            raise ValueError(
+            raise InputError(
                 f"{where}node {int(both.nonzero()[0])} is in {one}_mask and in {other}_mask; "
                 "expected every node in one of them at most."
             )
@@ -52,7 +53,7 @@ def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file:
     """
     texts = [cell.strip() for cell in cells]
     if "" in texts:
-        raise ValueError(
+        raise InputError(
             f"{row_of(rows[texts.index('')], file)}: column {column!r} is empty; expected an "
             "environment for every node: fill it in, or name another column."
         )
@@ -60,7 +61,7 @@ def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file:
     plain = all(value is not None for value in numbers.values())
     order = sorted(numbers, key=lambda text: (numbers[text] if plain else 0, text))
     if len(order) < 2:
-        raise ValueError(
+        raise InputError(
             f"column {column!r} has one environment only, {order[0]!r}; expected at least two."
         )
     held = max(1, round(NODE_SHARES[1] * len(order)))

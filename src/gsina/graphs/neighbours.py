@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.ops.adjacency import SortedEdges, adjacency
@@ -40,12 +41,12 @@ def sampled_batches(
         generator: Shuffles and samples.
     """
     if graphs.node_y is None:
-        raise ValueError(
+        raise InputError(
             "neighbours are sampled for graphs with labels of nodes, and these have none; leave "
             "`neighbours` out to train on batches of whole graphs."
         )
     if size < 1 or not neighbours or any(limit == 0 or limit < -1 for limit in neighbours):
-        raise ValueError(
+        raise InputError(
             f"expected a positive batch size and at least one hop of positive numbers (or -1 for "
             f"all edges), got {size} and {list(neighbours)}."
         )

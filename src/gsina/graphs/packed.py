@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Level
 from gsina.ops.edges import reverse_edges
@@ -64,16 +65,16 @@ class PackedGraphs:
         for name in ("node_ptr", "edge_ptr"):
             ptr = getattr(self, name)
             if ptr.numel() == 0 or int(ptr[0]) != 0 or bool((ptr.diff() < 0).any()):
-                raise ValueError(
+                raise InputError(
                     f"{name} must hold offsets that start at 0 and never fall; make them from "
                     "counts with gsina.graphs.packed.offsets."
                 )
         if self.edge_ptr.numel() != graphs + 1:
-            raise ValueError(
+            raise InputError(
                 f"node_ptr describes {graphs} graphs but edge_ptr {self.edge_ptr.numel() - 1}."
             )
         if int(self.node_ptr[-1]) != nodes or int(self.edge_ptr[-1]) != edges:
-            raise ValueError(
+            raise InputError(
                 f"offsets end at {int(self.node_ptr[-1])} nodes and {int(self.edge_ptr[-1])} "
                 f"edges, but there are {nodes} and {edges}."
             )
@@ -85,12 +86,12 @@ class PackedGraphs:
             for name in names:
                 value = getattr(self, name)
                 if value is not None and value.size(0) != size:
-                    raise ValueError(
+                    raise InputError(
                         f"{name} has {value.size(0)} rows; expected one a {what}, that is {size}."
                     )
         sizes = self.node_ptr.diff().repeat_interleave(self.edge_ptr.diff())
         if bool(((self.edge_index < 0) | (self.edge_index >= sizes)).any()):
-            raise ValueError(
+            raise InputError(
                 "an edge points to a node that its graph does not have; node ids in edge_index "
                 "must lie between 0 and the graph's number of nodes - 1."
             )
@@ -173,7 +174,7 @@ class PackedGraphs:
     def batches(self, size: int, generator: torch.Generator | None = None) -> Iterator[Batch]:
         """All graphs in batches of ``size``; shuffled if a generator is given."""
         if size < 1:
-            raise ValueError(f"a batch needs room for at least one graph, got size {size}.")
+            raise InputError(f"a batch needs room for at least one graph, got size {size}.")
         count = len(self)
         ids = (
             torch.arange(count) if generator is None else torch.randperm(count, generator=generator)
@@ -247,19 +248,19 @@ class PackedGraphs:
         """
         graphs = list(graphs)
         if not graphs:
-            raise ValueError("got no graphs to pack; expected at least one PyG Data object.")
+            raise InputError("got no graphs to pack; expected at least one PyG Data object.")
         columns: dict[str, list[Tensor]] = {}
         for number, graph in enumerate(graphs):
             found = _from_data(graph, level)
             if columns and set(found) != set(columns):
-                raise ValueError(
+                raise InputError(
                     f"graph {number} has {sorted(found)} but the graphs before it have "
                     f"{sorted(columns)}; all graphs of a dataset need the same fields."
                 )
             for name, value in found.items():
                 first = columns.setdefault(name, [value])[0]
                 if name != "edge_index" and value.shape[1:] != first.shape[1:]:
-                    raise ValueError(
+                    raise InputError(
                         f"{name} of graph {number} has rows of shape {list(value.shape[1:])}, of "
                         f"graph 0 {list(first.shape[1:])}; all graphs of a dataset need the same."
                     )
@@ -311,12 +312,12 @@ def _as_ids(ids: Tensor | Sequence[int], count: int) -> Tensor:
     if ids.numel() == 0:
         ids = ids.long()
     if ids.dim() != 1 or ids.is_floating_point() or ids.dtype == torch.bool:
-        raise ValueError(
+        raise InputError(
             f"expected a list of graph numbers or a mask over {count} graphs, got "
             f"{str(ids.dtype).removeprefix('torch.')} of shape {list(ids.shape)}."
         )
     if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= count):
-        raise ValueError(
+        raise InputError(
             f"graph numbers must lie between 0 and {count - 1}, got {int(ids.min())} to "
             f"{int(ids.max())}."
         )
@@ -363,7 +364,7 @@ def _of_batch(columns: dict[str, Tensor]) -> dict[str, Tensor]:
 def _from_data(graph: Any, level: Level) -> dict[str, Tensor]:
     """The fields of one PyG ``Data`` in the shapes that packing needs."""
     if getattr(graph, "edge_index", None) is None:
-        raise ValueError(
+        raise InputError(
             f"expected PyG Data objects with an edge_index, got a {type(graph).__name__} without; "
             "a graph that has no edges needs one of shape [2, 0]."
         )

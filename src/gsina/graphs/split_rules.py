@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.graphs.labels import Labels, number
 
 Ids = NDArray[np.int64]
@@ -95,7 +96,7 @@ def by_marks(
         if gaps and not word:
             continue
         if word not in MARKS:
-            raise ValueError(
+            raise InputError(
                 f"{row_of(row, file)}: column {column!r} is {mark!r}; expected train, val, test or "
                 f"id_test{' (or an empty cell, for no split)' if gaps else ''}: correct the cell, "
                 "or name another column."
@@ -103,7 +104,7 @@ def by_marks(
         parts.setdefault(MARKS[word], []).append(place)
     for needed in ("train", "test"):
         if not parts[needed]:
-            raise ValueError(
+            raise InputError(
                 f"column {column!r} marks no row as {needed}; expected some of each of train, val "
                 f"and test: write {needed} in some rows, or name another column."
             )
@@ -139,7 +140,7 @@ def times(
         values = [_seconds(cell.strip()) for cell in cells]
     for cell, row, value in zip(cells, rows, values, strict=True):
         if value is None:
-            raise ValueError(
+            raise InputError(
                 f"{row_of(row, file)}: column {column!r} is {cell!r}; expected "
                 + ("a date such as 2024-01-31, or numbers in all rows" if dates else "a number")
                 + ": correct the cell, or name another column of times."

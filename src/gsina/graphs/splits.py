@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.labels import Labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import (
@@ -27,7 +28,6 @@ from gsina.graphs.split_rules import (
     row_of,
     times,
 )
-from gsina.names import check_name
 
 RULES = ("scaffold", "random", "size", "column", "time", "own")
 #: Rules that read a column of the file.
@@ -60,9 +60,9 @@ def check_rule(rule: str, column: str | None, rules: Sequence[str] = RULES) -> N
     """Raise if a rule is not known or does not fit the column given with it."""
     check_name(rule, rules, "rule of the split")
     if rule in BY_COLUMN and column is None:
-        raise ValueError(f"the split {rule!r} needs a column; name it as split_column.")
+        raise InputError(f"the split {rule!r} needs a column; name it as split_column.")
     if rule not in BY_COLUMN and column is not None:
-        raise ValueError(
+        raise InputError(
             f"the split {rule!r} does not use the column {column!r}; choose the split column, "
             "time or own, or leave the column out."
         )
@@ -101,14 +101,14 @@ def divide(
     elif rule == "column":
         named = [cell.strip() for cell in cells]
         if "" in named:
-            raise ValueError(
+            raise InputError(
                 f"{row_of(rows[named.index('')], file)}: column {column!r} is empty; expected a "
                 "group for every row: fill it in, or name another column."
             )
         environment = np.unique(named, return_inverse=True)[1]
         parts = by_groups(named)
         if parts is None:
-            raise ValueError(
+            raise InputError(
                 f"column {column!r} has one value only, {cells[0]!r}; expected at least two "
                 "groups: choose another column or split."
             )
@@ -146,13 +146,13 @@ def finish(
     """
     count = len(labels.y)
     if count < FEWEST:
-        raise ValueError(f"{count} rows are too few to split; expected at least {FEWEST}.")
+        raise InputError(f"{count} rows are too few to split; expected at least {FEWEST}.")
     told: list[str] = []
     used = rule
     why = "it has one group only" if parts is None else _no_training(parts, labels, needed)
     if parts is None or why:
         if rule in ("own", "random"):
-            raise ValueError(f"the split {rule!r} cannot be used: {why}; choose another.")
+            raise InputError(f"the split {rule!r} cannot be used: {why}; choose another.")
         told.append(
             f"the split {rule!r} could not be made ({why}), so rows are split at random and the "
             "test is not out of distribution."
@@ -202,7 +202,7 @@ def _check_training(ids: Ids, labels: Labels) -> None:
     if labels.task.kind == "regression" or len(found) != 1 or len(found[0]) != 1:
         return
     count, what = int(labels.known[ids].sum()), f"{labels.task.level}s"
-    raise ValueError(
+    raise InputError(
         f"all {count} training {what} with a label are of {_named(labels, found[0])}; expected at "
         f"least two classes: divide the {what} in another way, or add {what} of other classes."
     )

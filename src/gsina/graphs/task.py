@@ -8,15 +8,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
+from gsina.metrics import METRICS
 
 Kind = Literal["multiclass", "binary", "regression"]
 Level = Literal["graph", "node"]
 
 KINDS = ("multiclass", "binary", "regression")
 LEVELS = ("graph", "node")
-#: Validation metrics by name, and whether larger is better.
-METRICS = {"accuracy": True, "roc_auc": True, "mcc": True, "f1": True, "rmse": False}
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,17 @@ class Task:
 
     def __post_init__(self) -> None:
         check_name(self.kind, KINDS, "kind of task")
-        check_name(self.metric, METRICS, "metric")
+        selecting = [name for name, metric in METRICS.items() if metric.kinds and metric.selects]
+        check_name(self.metric, selecting, "metric")
         check_name(self.level, LEVELS, "level of a task")
-        if (self.kind == "regression") != (self.metric == "rmse"):
-            raise ValueError(
-                f"a {self.kind} task cannot be judged by {self.metric}; rmse is for regression and "
-                "all other metrics are for classes."
+        if self.kind not in METRICS[self.metric].kinds:
+            able = [name for name in selecting if self.kind in METRICS[name].kinds]
+            raise InputError(
+                f"a {self.kind} task cannot be judged by {self.metric}; metrics for it: "
+                f"{', '.join(able)}."
             )
         if self.outputs < 1:
-            raise ValueError(f"a task needs at least one output, got {self.outputs}.")
+            raise InputError(f"a task needs at least one output, got {self.outputs}.")
 
     def check(self, y: Tensor, where: str) -> None:
         """Refuse labels that are not as the kind says.
@@ -63,23 +64,23 @@ class Task:
                 found = f"{y.dtype} of shape {list(y.shape)}"
                 if whole:
                     found = f"values from {int(y.min())} to {int(y.max())}"
-                raise ValueError(
+                raise InputError(
                     f"labels of {where} must be int64 [{rows}] from 0 to {self.outputs - 1} (-1 if "
                     f"missing), got {found}."
                 )
         elif not y.is_floating_point() or y.dim() != 2 or y.size(1) != self.outputs:
-            raise ValueError(
+            raise InputError(
                 f"labels of {where} must be floating point [{rows}, {self.outputs}] (NaN if "
                 f"missing), got {y.dtype} of shape {list(y.shape)}."
             )
         elif self.kind == "binary":
             other = y[(y != 0) & (y != 1) & ~y.isnan()]
             if other.numel():
-                raise ValueError(
+                raise InputError(
                     f"labels of {where} must be 0, 1 or NaN (missing), got {other[0].item():g}."
                 )
 
     @property
     def larger_is_better(self) -> bool:
         """Whether a larger value of the main metric is better."""
-        return METRICS[self.metric]
+        return METRICS[self.metric].larger_is_better

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import LEConv
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
@@ -37,9 +38,9 @@ class ASAPConfig:
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio <= 1:
-            raise ValueError(f"ratio must lie in (0, 1], got {self.ratio}.")
+            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}.")
+            raise InputError(f"dropout must lie in [0, 1), got {self.dropout}.")
 
 
 class ASAPooling(nn.Module):

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -48,7 +49,7 @@ class Method(nn.Module):
     def task(self) -> Task:
         """What is predicted."""
         if self._task is None:
-            raise ValueError(
+            raise InputError(
                 "this model was made without a task, which is needed here; pass task=Task(...)."
             )
         return self._task
@@ -92,7 +93,7 @@ class Method(nn.Module):
         """The loss as named terms.
 
         Raises:
-            ValueError: :meth:`loss` returns something else than terms or a number.
+            InputError: :meth:`loss` returns something else than terms or a number.
         """
         found: Any = self.loss(batch, epoch)
         terms = {"loss": found} if isinstance(found, Tensor) else found
@@ -100,7 +101,7 @@ class Method(nn.Module):
             every = terms.values()
             if all(isinstance(term, Tensor) and term.numel() == 1 for term in every):
                 return {name: term.reshape(()) for name, term in terms.items()}
-        raise ValueError(
+        raise InputError(
             f"the loss of {type(self).__name__} must be a tensor of one number, or a dict of such "
             f"tensors; got {found!r:.80}."
         )
@@ -156,7 +157,7 @@ def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -
     """
     classes = task.kind == "multiclass"
     if y.shape != logits.shape[:1] if classes else y.numel() != logits.numel():
-        raise ValueError(
+        raise InputError(
             f"got logits of shape {list(logits.shape)} for labels of shape {list(y.shape)}, "
             f"expected labels of shape {list(logits.shape[:1] if classes else logits.shape)}; a "
             "network that returns node states needs a readout: Predictor(network, head, 'sum')."

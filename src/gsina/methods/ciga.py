@@ -9,13 +9,13 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
 from gsina.methods.parts import contrast
 from gsina.methods.parts.splitting import ABOUT, Split, Splitter, represent_part, with_features
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.readout import readout
@@ -51,11 +51,11 @@ class CIGAv1Config:
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio <= 1:
-            raise ValueError(f"ratio must lie in (0, 1], got {self.ratio}.")
+            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
         if not self.contrast >= 0:
-            raise ValueError(f"contrast must be 0 or more, got {self.contrast}.")
+            raise InputError(f"contrast must be 0 or more, got {self.contrast}.")
         if not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}.")
+            raise InputError(f"temperature must be above 0, got {self.temperature}.")
         check_name(self.contrast_on, CONTRASTS, "thing to contrast")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
@@ -80,7 +80,7 @@ class CIGAv2Config(CIGAv1Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.spurious >= 0:
-            raise ValueError(f"spurious must be 0 or more, got {self.spurious}.")
+            raise InputError(f"spurious must be 0 or more, got {self.spurious}.")
         check_name(self.spurious_network, ("shared", "own"), "network of the rest")
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -15,7 +16,6 @@ from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts import contrast
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor
 
 
@@ -37,9 +37,9 @@ class CNCConfig(ReferenceConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.contrast >= 0:
-            raise ValueError(f"contrast must be 0 or more, got {self.contrast}.")
+            raise InputError(f"contrast must be 0 or more, got {self.contrast}.")
         if not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}.")
+            raise InputError(f"temperature must be above 0, got {self.temperature}.")
         check_name(self.pairs, ("paper", "release"), "choice of pairs")
 
 

@@ -8,12 +8,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts.splitting import ABOUT
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
@@ -51,10 +51,10 @@ class DIRConfig:
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio <= 1:
-            raise ValueError(f"ratio must lie in (0, 1], got {self.ratio}.")
+            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
         for name in ("alpha", "growth", "variance", "predictor_channels"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 
@@ -115,7 +115,7 @@ class DIR(Method):
     ) -> None:
         super().__init__(task)
         if predictor.readout is None or predictor.head is None:
-            raise ValueError(
+            raise InputError(
                 "DIR needs a predictor with a readout and a head, and this one lacks one of them; "
                 "make it as Predictor(network, head, 'sum')."
             )

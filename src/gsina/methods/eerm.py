@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -45,15 +46,15 @@ class EERMConfig:
 
     def __post_init__(self) -> None:
         if self.views < 2:
-            raise ValueError(f"a variance needs 2 views or more, got views = {self.views}.")
+            raise InputError(f"a variance needs 2 views or more, got views = {self.views}.")
         for name in ("edits", "growth_epochs"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}.")
         for name in ("editor_steps", "editor_learning_rate", "beta"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
         if self.candidates is not None and self.candidates < self.edits:
-            raise ValueError(
+            raise InputError(
                 f"an editor chooses {self.edits} of its candidates at a node, got only "
                 f"{self.candidates}; raise candidates or lower edits."
             )
@@ -152,7 +153,7 @@ class Editors:
 
     def __init__(self, batch: Batch, config: EERMConfig) -> None:
         if batch.edge_attr is not None:
-            raise ValueError(
+            raise InputError(
                 "EERM adds edges and cannot make up their features; use graphs without edge_attr."
             )
         sizes = torch.bincount(batch.node_graph, minlength=batch.num_graphs)
@@ -160,7 +161,7 @@ class Editors:
         width = largest if config.candidates is None else min(config.candidates, largest)
         gib = 4 * config.views * batch.num_nodes * width / 2**30
         if gib > config.max_gib:
-            raise ValueError(
+            raise InputError(
                 f"{config.views} editors of {batch.num_nodes:,} nodes with {width:,} candidates "
                 f"each take {gib:.1f} GiB (and a step about seven times that), more than max_gib = "
                 f"{config.max_gib:g}; set candidates to a smaller number, such as 64."

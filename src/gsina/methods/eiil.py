@@ -7,6 +7,7 @@ from typing import Literal
 
 from torch import Tensor
 
+from gsina.errors import check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -19,7 +20,6 @@ from gsina.methods.parts.environments import (
 )
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor
 
 

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.readout import readout
@@ -65,13 +65,13 @@ class GIBConfig:
             "inner_weight_decay",
         ):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
         for name in ("inner_learning_rate", "hidden", "estimator_hidden"):
             if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be above 0, got {getattr(self, name)}.")
         check_name(self.pooling, ("backbone", "sum"), "pooling")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}.")
+            raise InputError(f"dropout must lie in [0, 1), got {self.dropout}.")
 
 
 class Bottleneck(NamedTuple):

@@ -9,11 +9,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS, NodeScorer, make_scorer
@@ -48,14 +48,14 @@ class GSATConfig:
     def __post_init__(self) -> None:
         for name in ("final_ratio", "start_ratio"):
             if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)}.")
+                raise InputError(f"{name} must lie between 0 and 1, got {getattr(self, name)}.")
         for name in ("decay", "interval", "temperature"):
             if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be above 0, got {getattr(self, name)}.")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.attention, ("edge", "node"), "attention")
         if self.attention == "node" and self.scorer != "normed":
-            raise ValueError(
+            raise InputError(
                 f"got scorer {self.scorer!r} with attention 'node', which has the scorer 'normed' "
                 "only; use that, or attention 'edge'."
             )

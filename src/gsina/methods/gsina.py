@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
     SCOPES,
@@ -68,7 +68,7 @@ class GSINAConfig:
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_name(self.solver, SOLVERS, "solver")
         if not self.connectivity >= 0:
-            raise ValueError(f"connectivity must be 0 or more, got {self.connectivity}.")
+            raise InputError(f"connectivity must be 0 or more, got {self.connectivity}.")
 
 
 @register(
@@ -130,7 +130,7 @@ class GSINA(Method):
         config = replace(config or GSINAConfig(), **overrides)
         width = getattr(extractor, "out_channels", None) if channels is None else channels
         if not isinstance(width, int):
-            raise ValueError(
+            raise InputError(
                 "the extractor has no integer `out_channels`; pass channels=<width of its output>."
             )
         self.config = config

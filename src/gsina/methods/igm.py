@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
@@ -21,7 +22,6 @@ from gsina.methods.parts.splitting import (
     with_features,
 )
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor
@@ -55,12 +55,12 @@ class IGMConfig:
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.ratio <= 1:
-            raise ValueError(f"ratio must lie in [0.5, 1], got {self.ratio}.")
+            raise InputError(f"ratio must lie in [0.5, 1], got {self.ratio}.")
         for name in ("environment_mixup", "vrex", "invariant_mixup"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
         if not self.beta > 0:
-            raise ValueError(f"beta must be above 0, got {self.beta}.")
+            raise InputError(f"beta must be above 0, got {self.beta}.")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from torch import Tensor
 
+from gsina.errors import check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.parts.environments import (
@@ -17,7 +18,6 @@ from gsina.methods.parts.environments import (
     loss_slopes,
 )
 from gsina.methods.registry import register
-from gsina.names import check_name
 
 FORMS = ("squares", "product")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.task import KINDS, LEVELS, Task
-from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def register(
     The paper becomes part of the class's docstring, after its first paragraph.
 
     Raises:
-        ValueError: The name is another method's, or an argument is not what it should be.
+        InputError: The name is another method's, or an argument is not what it should be.
     """
 
     def add(method: M) -> M:
@@ -76,18 +76,18 @@ def _check(entry: Entry) -> None:
 
     name, method, config = entry.name, entry.method, entry.config
     if not (isinstance(method, type) and issubclass(method, Method)):
-        raise ValueError(f"method {name} must be a class that inherits from gsina.methods.Method.")
+        raise InputError(f"method {name} must be a class that inherits from gsina.methods.Method.")
     if not (isinstance(config, type) and is_dataclass(config)):
-        raise ValueError(f"config of method {name} must be a dataclass, got {config!r}.")
+        raise InputError(f"config of method {name} must be a dataclass, got {config!r}.")
     for what, found, known in (("levels", entry.levels, LEVELS), ("kinds", entry.kinds, KINDS)):
         if not (isinstance(found, tuple) and found and {*found} <= {*known}):
-            raise ValueError(
+            raise InputError(
                 f"{what} of method {name} must be a tuple out of {', '.join(known)}, got {found!r}."
             )
     old = METHODS.get(name)
     if old and old.method.__qualname__ != method.__qualname__:
         # A class that is defined again, as in a notebook, replaces itself.
-        raise ValueError(f"there is a method {name!r} already; choose another name.")
+        raise InputError(f"there is a method {name!r} already; choose another name.")
 
 
 def make_config(name: str, options: dict[str, Any]) -> Any:
@@ -98,7 +98,7 @@ def make_config(name: str, options: dict[str, Any]) -> Any:
         check_name(option, known, f"option of method {name}")
     for option, value in options.items():
         if isinstance(value, float) and math.isinf(value):
-            raise ValueError(f"{option} must be finite, got {value}.")
+            raise InputError(f"{option} must be finite, got {value}.")
     return entry.config(**options)
 
 
@@ -106,7 +106,7 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
     """A fresh model of the named method.
 
     Raises:
-        ValueError: The method cannot do the level or kind of the task; names those that can.
+        InputError: The method cannot do the level or kind of the task; names those that can.
     """
     config = make_config(name, options)
     check_can(name, task.level, task.kind)
@@ -125,6 +125,6 @@ def check_can(name: str, level: str, kind: str | None = None) -> None:
         nothing = level not in chosen.levels
         what = f"predict labels of {level}s" if nothing else f"learn a {kind} task"
         able = ", ".join(sorted(key for key, entry in METHODS.items() if can(entry)))
-        raise ValueError(
+        raise InputError(
             f"method {name} {chosen.about} and cannot {what}; methods that can: {able}."
         )

@@ -8,13 +8,13 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts import contrast
 from gsina.methods.parts.splitting import ABOUT, Splitter, represent_part, with_features
 from gsina.methods.registry import register
-from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS
@@ -48,16 +48,16 @@ class SuGArConfig:
 
     def __post_init__(self) -> None:
         if self.members < 1:
-            raise ValueError(f"members must be 1 or more, got {self.members}.")
+            raise InputError(f"members must be 1 or more, got {self.members}.")
         if not 0 <= self.drop < 1:
-            raise ValueError(f"drop must lie in [0, 1), got {self.drop}.")
+            raise InputError(f"drop must lie in [0, 1), got {self.drop}.")
         if not 0 < self.ratio <= 1:
-            raise ValueError(f"ratio must lie in (0, 1], got {self.ratio}.")
+            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
         for name in ("diversity", "contrast"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
         if not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}.")
+            raise InputError(f"temperature must be above 0, got {self.temperature}.")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.labels import is_missing, number
 from gsina.graphs.packed import PackedGraphs
 from gsina.metrics import predicted_classes
@@ -72,7 +73,7 @@ def attention(graphs: PackedGraphs, predictions: Predictions) -> list[list[str]]
     The two directions of an edge share a weight and are listed once.
     """
     if predictions.edge is None:
-        raise ValueError("this model has no attention to write; leave --attention out.")
+        raise InputError("this model has no attention to write; leave --attention out.")
     edge_graph = torch.repeat_interleave(graphs.edge_ptr.diff())
     position = torch.arange(graphs.edge_index.size(1))
     reverse = graphs.reverse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gsina.graphs.split_names import SPLITS
 from gsina.models.model import Model
-from gsina.names import SPLITS
 
 
 def model_card(model: Model) -> str:

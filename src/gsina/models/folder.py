@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gsina.errors import InputError, MissingFileError
 from gsina.files import load_tensors, save_json, save_tensors, write_aside
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
@@ -37,7 +38,7 @@ def save_model(folder: Path | str, model: Model) -> None:
         model: What to write.
 
     Raises:
-        ValueError: A setting or a label cannot be written as JSON.
+        InputError: A setting or a label cannot be written as JSON.
     """
     folder = Path(folder)
     meta = _describe(model)
@@ -59,8 +60,8 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
         make_spec: For a model with a network of the user's own: how to make it.
 
     Raises:
-        FileNotFoundError: There is no model, or a file of it is missing.
-        ValueError: A file is damaged, or of a newer version.
+        MissingFileError: There is no model, or a file of it is missing.
+        InputError: A file is damaged, or of a newer version.
     """
     folder = find_model(Path(folder))
     meta = _read_meta(folder / META)
@@ -69,7 +70,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
         architecture = _architecture(meta["architecture"])
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:
-            raise ValueError(
+            raise InputError(
                 f"the model in {folder} has a network of its user's own, "
                 f"{architecture.backbone}; load it with backbone=<that class>."
             )
@@ -88,7 +89,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
         )
         digest = str(meta["weights"])
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
+        raise InputError(
             f"{folder / META} is damaged ({type(error).__name__}: {error}); copy or train the "
             "model again."
         ) from error
@@ -102,17 +103,17 @@ def find_model(folder: Path) -> Path:
         if (place / META).is_file():
             return place
     if (folder / "run.json").exists() and not (folder / "result.json").exists():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"the run in {folder} is not finished, so there is no model yet; go on with "
             f"gsina train --out {folder} --resume."
         )
     if (folder / "result.json").exists():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{folder} is a run on a dataset of a benchmark, which reads no files of yours; `gsina "
             f"figure gallery {folder}` shows what it looked at; `gsina train <your file>` makes a "
             "model that predicts and explains."
         )
-    raise FileNotFoundError(
+    raise MissingFileError(
         f"there is no model in {folder}: expected {META} and {WEIGHTS}, as `gsina train "
         "<your file> --out <folder>` writes them."
     )
@@ -140,7 +141,7 @@ def _check_json(meta: dict[str, Any]) -> None:
         try:
             json.dumps(value)
         except TypeError as error:
-            raise ValueError(
+            raise InputError(
                 f"a model with {name} of this kind cannot be saved ({error}); use text and "
                 "numbers, and named scorers instead of modules."
             ) from error
@@ -160,7 +161,7 @@ def _plain(label: Hashable) -> Any:
     plain = item() if callable(item) else None
     if isinstance(plain, bool | str):
         return plain
-    raise ValueError(
+    raise InputError(
         f"a label of type {type(label).__name__} ({label!r}) cannot be saved; use text or numbers "
         "as labels."
     )
@@ -174,15 +175,15 @@ def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}); copy or train the model again.") from error
+        raise InputError(f"{path} is damaged ({error}); copy or train the model again.") from error
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
-        raise ValueError(f"{path} does not describe a model of gsina; expected a format number.")
+        raise InputError(f"{path} does not describe a model of gsina; expected a format number.")
     return meta
 
 
 def _check_version(folder: Path, meta: dict[str, Any]) -> None:
     if meta["format"] > FORMAT:
-        raise ValueError(
+        raise InputError(
             f"the model in {folder} was written by a newer gsina (format {meta['format']}, this "
             f"one reads up to {FORMAT}); update gsina to use it."
         )
@@ -190,7 +191,7 @@ def _check_version(folder: Path, meta: dict[str, Any]) -> None:
     if isinstance(featuriser, dict) and featuriser.get("kind") == "molecules":
         made = featuriser.get("version")
         if made != FEATURIZER_VERSION:
-            raise ValueError(
+            raise InputError(
                 f"the model in {folder} was trained on molecules with features of version {made}, "
                 f"but this gsina makes version {FEATURIZER_VERSION}; use the gsina that trained "
                 "it, or train it again."
@@ -219,21 +220,21 @@ def _keep_weights(folder: Path) -> None:
 
 def _load_weights(path: Path, model: Model, digest: str) -> None:
     if not path.is_file():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"the model in {path.parent} has no {path.name}; copy or train the model again."
         )
     before = path.with_name(BEFORE)
     if _digest(path) != digest and before.is_file():  # the writing of another model was cut off
         path = before
     if _digest(path) != digest:
-        raise ValueError(
+        raise InputError(
             f"{path} is damaged or belongs to another {META}; copy or train the model again."
         )
     tensors, _ = load_tensors(path)
     try:
         model.method.load_state_dict(tensors)
     except RuntimeError as error:
-        raise ValueError(
+        raise InputError(
             f"the weights in {path} do not fit the network that {META} describes; copy or train "
             "the model again."
         ) from error

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gsina import metrics
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import standardise
@@ -20,9 +20,6 @@ from gsina.methods import Method, build_method, make_config
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.evaluate import Predictions, predict, score
-
-#: Metrics that are reported besides the one that selects, by kind of task.
-ALSO = {"binary": ("roc_auc", "accuracy"), "multiclass": ("accuracy", "f1"), "regression": ()}
 
 #: Arguments of a backbone that the data and the task decide.
 DATA_SIDE = ("in_channels", "edge_channels", "out_channels")
@@ -164,16 +161,7 @@ class Model:
     ) -> dict[str, float]:
         """All metrics that apply to labelled graphs."""
         found = self.predict(graphs) if predictions is None else predictions
-        result = score(found, graphs, self.task)
-        logits, y = found.logits, graphs.labels(self.task.level)
-        assert y is not None  # `score` has refused graphs without labels
-        if self.task.level == "node" and graphs.mask is not None:
-            logits, y = logits[graphs.mask], y[graphs.mask]
-        for name in ALSO[self.task.kind]:
-            result.setdefault(name, metrics.PREDICTION[name](logits, y, self.task))
-        if self.task.kind == "regression":
-            result["r2"] = metrics.r2(logits, y, self.task)
-        return result
+        return score(found, graphs, self.task)
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """``[G, classes]``; of binary tasks that of the second class, ``[G, outputs]``."""
@@ -185,7 +173,7 @@ class Model:
         _check_features(graphs.x, made.node_channels, "node")
         if made.edge_channels:
             if graphs.edge_attr is None:
-                raise ValueError(
+                raise InputError(
                     "these graphs have no edge features, but the model was trained with some; make "
                     "the graphs as those it was trained on."
                 )
@@ -217,14 +205,14 @@ def _channels(channels: int | Sequence[int]) -> int | tuple[int, ...]:
 def _check_features(values: Tensor, channels: int | tuple[int, ...], what: str) -> None:
     width = channels if isinstance(channels, int) else len(channels)
     if values.size(1) != width:
-        raise ValueError(
+        raise InputError(
             f"these graphs have {values.size(1)} {what} features, but the model was trained on "
             f"{width}; make the graphs as those it was trained on."
         )
     if isinstance(channels, int) or not values.numel():
         return
     if bool((values.amax(0) >= torch.tensor(channels)).any()) or int(values.min()) < 0:
-        raise ValueError(
+        raise InputError(
             f"a categorical {what} feature has a value that the model was not made for; categories "
             f"must lie below {list(channels)}."
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gsina.errors import InputError
 from gsina.files import write_aside
 from gsina.formats import Chunk, read_graph_file, read_node_graph, stream_graphs, stream_molecules
 from gsina.formats.json_graphs import field_names
@@ -79,7 +80,7 @@ def predict_file(
     problems: list[ValueError] = []
     _write(out, _as_far_as_possible(rows, problems), [*names, REASON], _texts(model), header)
     for problem in problems:
-        raise ValueError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
+        raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
     summary.seconds = time.perf_counter() - began
     return summary
 
@@ -106,7 +107,7 @@ def name_column(model: Model, smiles: str | None = None) -> str:
     """The column that names a row: the SMILES of a molecule, the id of a graph."""
     if model.featuriser.get("kind") != "molecules":
         if smiles is not None:
-            raise ValueError("--smiles is for models of molecules; leave it out.")
+            raise InputError("--smiles is for models of molecules; leave it out.")
         return "id"
     return smiles or str(model.featuriser["columns"]["smiles"])
 
@@ -125,7 +126,7 @@ def chunks(model: Model, path: Path, smiles: str | None = None) -> Iterator[Chun
             node_features=widths.get("node"),
             edge_features=widths.get("edge"),
         )
-    raise ValueError(
+    raise InputError(
         f"this model was trained on {kind}, which do not come from a file row by row; use it from "
         "Python with gsina.load_model."
     )
@@ -187,7 +188,7 @@ def predict_nodes(
     added = answer_names(model)
     if with_attention:
         if found.edge is None:
-            raise ValueError("this model has no attention to write; leave --attention out.")
+            raise InputError("this model has no attention to write; leave --attention out.")
         if found.node is not None:
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
@@ -212,11 +213,11 @@ def node_graph(
     told = model.featuriser
     if "columns" not in told:
         if len(files) != 1:
-            raise ValueError("this model was trained on a file of tensors; give one such file.")
+            raise InputError("this model was trained on a file of tensors; give one such file.")
         graphs = read_graph_file(files[0])
         return graphs, [str(node) for node in range(graphs.x.size(0))], ()
     if len(files) != 2:
-        raise ValueError("this model predicts nodes; give --nodes and --edges.")
+        raise InputError("this model predicts nodes; give --nodes and --edges.")
     columns = told["columns"]
     graph = read_node_graph(
         *files,

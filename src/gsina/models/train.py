@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import standardise
 from gsina.methods import METHODS, Method, build_method, make_config
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
-from gsina.names import check_name
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.loop import OnBatch, OnEpoch, Progress, Settings, fit
@@ -128,7 +128,7 @@ def train_model(
     task = dataset.task
     labels = dataset.train.labels(task.level)
     if labels is None:
-        raise ValueError(f"the train split of {dataset.name} has no labels to learn.")
+        raise InputError(f"the train split of {dataset.name} has no labels to learn.")
     if task.level == "node" and dataset.train.mask is not None:
         labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
@@ -241,7 +241,7 @@ def check_auto_ratio(method: str) -> None:
     """Refuse to choose the ratio of a method that has none."""
     if not takes(method, "ratio"):
         able = sorted(name for name in METHODS if takes(name, "ratio"))
-        raise ValueError(
+        raise InputError(
             f"method {method} has no ratio to choose; methods that have one: {', '.join(able)}."
         )
 

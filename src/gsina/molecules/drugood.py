@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.molecules.features import HYBRIDISATIONS, parse, rdkit_chem
 from gsina.molecules.packing import CHUNK, Failure, collect
@@ -132,7 +133,7 @@ def _codes(
     chem.AssignStereochemistry(molecule, cleanIt=True, force=True, flagPossibleStereoCenters=True)
     atoms = [_atom(atom) for atom in molecule.GetAtoms()]
     if any(code[1] > LARGEST_DEGREE for code in atoms):
-        raise ValueError(f"an atom has more than {LARGEST_DEGREE} neighbours")
+        raise InputError(f"an atom has more than {LARGEST_DEGREE} neighbours")
     ends: list[tuple[int, int]] = []
     bonds: list[tuple[int, ...]] = []
     for bond in molecule.GetBonds():
@@ -146,7 +147,7 @@ def _codes(
         )
         bonds += (code, code)
     if not ends:
-        raise ValueError("it has no bond")
+        raise InputError("it has no bond")
     return atoms, ends, bonds
 
 

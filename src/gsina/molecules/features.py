@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.errors import InputError, MissingPackageError
+
 #: Goes into the names of cached datasets; raise it when a feature changes.
 FEATURIZER_VERSION = 1
 
@@ -48,7 +50,7 @@ def rdkit_chem() -> Any:
     try:
         from rdkit import Chem
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             "molecules are read with RDKit, which is not installed: pip install gsina[mol]."
         ) from error
     return Chem
@@ -58,7 +60,7 @@ def parse(smiles: str) -> Any:
     """The RDKit molecule of a SMILES string.
 
     Raises:
-        ValueError: If there is none; the message is RDKit's reason.
+        InputError: If there is none; the message is RDKit's reason.
     """
     chem = rdkit_chem()
     from rdkit import rdBase
@@ -66,9 +68,9 @@ def parse(smiles: str) -> Any:
     with rdBase.BlockLogs():  # RDKit writes its complaints to the terminal.
         molecule = chem.MolFromSmiles(smiles)
         if molecule is None:
-            raise ValueError(_reason(chem, smiles))
+            raise InputError(_reason(chem, smiles))
     if molecule.GetNumAtoms() == 0:
-        raise ValueError("it has no atoms")
+        raise InputError("it has no atoms")
     return molecule
 
 
@@ -79,12 +81,12 @@ def featurize(smiles: str) -> MolGraph:
         smiles: A SMILES string.
 
     Raises:
-        ValueError: If RDKit cannot read it, with the reason.
+        InputError: If RDKit cannot read it, with the reason.
     """
     try:
         atoms, ends, bonds = rows(parse(smiles))
     except ValueError as error:
-        raise ValueError(f"cannot read the SMILES {smiles!r}: {error}.") from error
+        raise InputError(f"cannot read the SMILES {smiles!r}: {error}.") from error
     return MolGraph(
         x=np.array(atoms, dtype=np.int64).reshape(-1, len(ATOM_FEATURE_SIZES)),
         edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T.copy(),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.molecules.features import rdkit_chem
 from gsina.parallel import parallel_map
 
@@ -35,7 +36,7 @@ def scaffold_split(
         Rows of the training, validation and test split, which together are all rows.
     """
     if not (train > 0 and val >= 0 and train + val <= 1):
-        raise ValueError(
+        raise InputError(
             f"the shares of train and val must be positive and at most 1 together, got {train} "
             f"and {val}."
         )

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
 from gsina.nn.scorer import make_scorer
 from gsina.ops.checks import MOST_GROUPS
 from gsina.ops.compiled import Graphs, attend
@@ -84,7 +84,7 @@ class GraphSinkhornAttention(nn.Module):
         super().__init__()
         check_numbers(ratio, temperature, noise, iterations)
         if not eps > 0:
-            raise ValueError(f"eps must be above 0, got {eps}.")
+            raise InputError(f"eps must be above 0, got {eps}.")
         self.in_channels = in_channels
         self.scorer = make_scorer(scorer, in_channels)
         self.ratio = ratio
@@ -119,7 +119,7 @@ class GraphSinkhornAttention(nn.Module):
                 compute it once for a graph that comes again.
         """
         if h.dim() != 2 or h.size(1) != self.in_channels:
-            raise ValueError(
+            raise InputError(
                 f"this attention was made for node embeddings of width {self.in_channels}, got "
                 f"shape {list(h.shape)}."
             )
@@ -127,7 +127,7 @@ class GraphSinkhornAttention(nn.Module):
             _check_graph(h, edge_index, batch, num_graphs)
             _check_reverse(reverse, edge_index)
         elif not isinstance(edge_groups, Groups):
-            raise ValueError(
+            raise InputError(
                 f"edge_groups must be gsina.ops.Groups, got a {type(edge_groups).__name__}; leave "
                 "it out to have them found."
             )
@@ -194,13 +194,13 @@ class GraphSinkhornAttention(nn.Module):
 def check_numbers(ratio: float, temperature: float, noise: float, iterations: int) -> None:
     """Refuse settings of :class:`GraphSinkhornAttention` that are out of range."""
     if not 0 < ratio <= 1:
-        raise ValueError(f"ratio must lie in (0, 1], got {ratio}.")
+        raise InputError(f"ratio must lie in (0, 1], got {ratio}.")
     if not temperature > 0:
-        raise ValueError(f"temperature must be above 0, got {temperature}.")
+        raise InputError(f"temperature must be above 0, got {temperature}.")
     if not noise >= 0:
-        raise ValueError(f"noise must be 0 or more, got {noise}.")
+        raise InputError(f"noise must be 0 or more, got {noise}.")
     if iterations < 1:
-        raise ValueError(f"iterations must be 1 or more, got {iterations}.")
+        raise InputError(f"iterations must be 1 or more, got {iterations}.")
 
 
 def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
@@ -238,12 +238,12 @@ def _check_graph(
 ) -> None:
     """Refuse what would end in an error of torch, or silently in nonsense."""
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
-        raise ValueError(
+        raise InputError(
             f"edge_index must be int64 of shape [2, E], got {edge_index.dtype} of shape "
             f"{list(edge_index.shape)}."
         )
     if batch is not None and (batch.dtype != torch.long or batch.shape != h.shape[:1]):
-        raise ValueError(
+        raise InputError(
             f"batch must be int64 with one graph a node, shape [{h.size(0)}], got {batch.dtype} of "
             f"shape {list(batch.shape)}."
         )
@@ -251,19 +251,19 @@ def _check_graph(
         low, high = (int(bound) for bound in batch.aminmax())
         most = MOST_GROUPS * (batch.numel() + 1) if num_graphs is None else num_graphs
         if low < 0 or high >= most:
-            raise ValueError(
+            raise InputError(
                 f"batch must number the graphs from 0 to {most - 1}, got values from {low} to "
                 f"{high}; torch.unique(ids, return_inverse=True)[1] numbers graphs with other ids."
             )
     if edge_index.numel() and bool(((edge_index < 0) | (edge_index >= h.size(0))).any()):
-        raise ValueError(
+        raise InputError(
             f"edge_index must lie in 0 .. {h.size(0) - 1}, got values from {int(edge_index.min())} "
             f"to {int(edge_index.max())}."
         )
     if batch is not None and not torch.equal(*batch[edge_index]):
-        raise ValueError("an edge joins two graphs; both its ends must have the same batch number.")
+        raise InputError("an edge joins two graphs; both its ends must have the same batch number.")
     if not bool(h.isfinite().all()):
-        raise ValueError("node embeddings must be finite, got NaN or infinite values.")
+        raise InputError("node embeddings must be finite, got NaN or infinite values.")
 
 
 def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
@@ -271,13 +271,13 @@ def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
     advice = "leave it out, or take it from gsina.ops.reverse_edges(edge_index, num_nodes)."
     if isinstance(reverse, str):
         if reverse != "find":
-            raise ValueError(f"reverse must be 'find', None or a tensor, got {reverse!r}; {advice}")
+            raise InputError(f"reverse must be 'find', None or a tensor, got {reverse!r}; {advice}")
         return
     if reverse is None:
         return
     edges = edge_index.size(1)
     if reverse.dtype != torch.long or reverse.shape != (edges,):
-        raise ValueError(
+        raise InputError(
             f"reverse must be int64 of shape [{edges}], one an edge, got {reverse.dtype} of shape "
             f"{list(reverse.shape)}; {advice}"
         )
@@ -287,7 +287,7 @@ def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
     pairs = known & (partner.index_select(0, partner) == position)
     opposite = (edge_index.index_select(1, partner) == edge_index.flip(0)).all(0)
     if not bool((pairs & (opposite | (partner == position))).all()):
-        raise ValueError(f"reverse must pair edges with their opposites, and does not; {advice}")
+        raise InputError(f"reverse must pair edges with their opposites, and does not; {advice}")
 
 
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:

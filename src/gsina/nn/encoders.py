@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from gsina.errors import InputError
+
 
 class CategoryEncoder(nn.Module):
     """Sum of one embedding a column of integer features, as OGB's atom and bond encoders."""
@@ -21,7 +23,7 @@ class CategoryEncoder(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """``[N, columns]`` of integers to ``[N, channels]``."""
         if x.size(1) != len(self.tables):
-            raise ValueError(f"expected {len(self.tables)} integer columns, got {x.size(1)}.")
+            raise InputError(f"expected {len(self.tables)} integer columns, got {x.size(1)}.")
         total: Tensor = self.tables[0](x[:, 0])
         for column, table in enumerate(list(self.tables)[1:], start=1):
             total = total + table(x[:, column])
@@ -34,7 +36,7 @@ class NumberEncoder(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """``[N, features]`` to ``[N, channels]``."""
         if x.size(1) != self.in_features:
-            raise ValueError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
+            raise InputError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
         return super().forward(x.to(self.weight.dtype))
 
 
@@ -50,7 +52,7 @@ def encode_edges(encoder: nn.Module | None, edge_attr: Tensor | None) -> Tensor 
     if encoder is None:
         return None
     if edge_attr is None:
-        raise ValueError(
+        raise InputError(
             "this network was made for edge features, but these graphs have no edge_attr."
         )
     encoded: Tensor = encoder(edge_attr)

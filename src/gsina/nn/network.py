@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import Sequential
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
+from gsina.errors import InputError
+
 
 class ForwardNames(NamedTuple):
     """Parameter names of a ``forward``.
@@ -80,12 +82,12 @@ def run_network(
         What the network returns.
 
     Raises:
-        ValueError: ``forward`` does not start with two arguments, or needs one that is not there.
+        InputError: ``forward`` does not start with two arguments, or needs one that is not there.
     """
     names = forward_names(network)
     place = names.positional.index("edge_index") if "edge_index" in names.positional else 1
     if place != 1 or (len(names.positional) < 2 and not names.open_ended):
-        raise ValueError(
+        raise InputError(
             f"got {type(network).__name__}.forward({', '.join(names.positional)}), expected "
             "forward(x, edge_index, ...); wrap the network in a module with such a forward."
         )
@@ -97,7 +99,7 @@ def run_network(
     if num_graphs is not None:
         optional |= dict.fromkeys(names.named & {"batch_size", "num_graphs"}, num_graphs)
     if missing := names.required - optional.keys():
-        raise ValueError(
+        raise InputError(
             f"{type(network).__name__}.forward needs {', '.join(sorted(missing))}, which these "
             "graphs do not have; use a network that does without, or give the argument a default."
         )

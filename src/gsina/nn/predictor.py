@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
-from gsina.names import check_name
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.ranges import check_ranges
@@ -58,7 +58,7 @@ class Predictor(nn.Module):
     def represent(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """Graph states ``[G, H]``, which the head takes."""
         if self.readout is None:
-            raise ValueError(
+            raise InputError(
                 "graph states need a predictor with a readout, and this one has none; make it as "
                 "Predictor(network, head, 'sum')."
             )

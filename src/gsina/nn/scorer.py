@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import norm_relu_dropout
 from gsina.ops.pair_scores import pair_scores
@@ -121,7 +121,7 @@ class PairScorer(nn.Module):
         pair = torch.cat([h.index_select(0, edge_index[0]), h.index_select(0, edge_index[1])], 1)
         scores: Tensor = self.module(pair)
         if scores.numel() != edge_index.size(1):
-            raise ValueError(
+            raise InputError(
                 f"the scorer must return one score an edge, that is {edge_index.size(1)} numbers, "
                 f"got shape {list(scores.shape)}."
             )

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric import EdgeIndex
 from torch_geometric.nn import ChebConv, MessagePassing
 
+from gsina.errors import InputError
 from gsina.nn.neighbours import NeighbourSum
 from gsina.nn.network import forward_names
 
@@ -49,7 +50,7 @@ def weighted_messages(
             argument, such as ``data``.
 
     Raises:
-        ValueError: There is not one weight per edge, a layer works on another graph (pooling,
+        InputError: There is not one weight per edge, a layer works on another graph (pooling,
             rewiring, a part of the edges) or on a sparse matrix, or nothing was weighted.
     """
     if weights is None:
@@ -75,7 +76,7 @@ def weighted_messages(
         # Also when the network did not run at all: a function compiled before the context looks
         # like that, and its result would lack the weights.
         if not weighting.current:
-            raise ValueError(
+            raise InputError(
                 f"no message of {type(network).__name__} was weighted; run this very network "
                 "inside the context, and not under torch.compile."
             )
@@ -91,13 +92,13 @@ def _layers(network: nn.Module) -> list[Any]:
         type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None
         for module in modules
     ):
-        raise ValueError(
+        raise InputError(
             f"got a compiled {type(network).__name__}, whose messages PyG does not let one weight; "
             "use the network as it was before torch.compile."
         )
     layers = [module for module in modules if isinstance(module, (MessagePassing, NeighbourSum))]
     if not layers:
-        raise ValueError(
+        raise InputError(
             f"got {type(network).__name__} without a torch_geometric.nn.MessagePassing layer, so "
             "there is no message to weight; pass None as weights."
         )
@@ -117,7 +118,7 @@ class _Weighting:
 
     def __init__(self, weights: Tensor) -> None:
         if weights.dim() != 1 or not weights.is_floating_point():
-            raise ValueError(
+            raise InputError(
                 f"got weights of shape {tuple(weights.shape)} and type {weights.dtype}, expected "
                 "floating point and one per edge, shape (E,)."
             )
@@ -132,7 +133,7 @@ class _Weighting:
         if graph is self.graph:
             return
         if graph.dim() != 2 or graph.size(1) != self.weights.size(0):
-            raise ValueError(
+            raise InputError(
                 f"got {self.weights.size(0)} weights for an edge_index of shape "
                 f"{tuple(graph.shape)}, expected one weight per edge."
             )
@@ -172,7 +173,7 @@ class _Weighting:
         if edge_index is self.graph:
             return self.weights
         if self.graph is None:
-            raise ValueError(
+            raise InputError(
                 "the graph that the weights belong to is not known, as the network was not called "
                 "with an `edge_index`; pass it to weighted_messages."
             )
@@ -194,7 +195,7 @@ class _Weighting:
                 return match
         found = match_edges(edge_index, self.graph, adds_loops=adds_loops)
         if found is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(layer).__name__} works on {edge_index.size(1)} edges that are not, "
                 f"self-loops aside, the {self.graph.size(1)} edges that have weights; weights need "
                 "layers on the whole input graph, without pooling or rewiring."
@@ -256,7 +257,7 @@ def _plain(edge_index: Any) -> Tensor:
         return plain
     if not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
         kind = edge_index.layout if isinstance(edge_index, Tensor) else type(edge_index).__name__
-        raise ValueError(
+        raise InputError(
             f"got a sparse adjacency ({kind}), whose messages cannot be weighted; pass a plain "
             "edge_index of shape (2, E)."
         )
@@ -269,7 +270,7 @@ def _scale(messages: Any, weights: Tensor, layer: Any) -> Any:
         return tuple(_scale(part, weights, layer) for part in messages)
     shape, dim = [1] * messages.dim(), layer.node_dim
     if not -len(shape) <= dim < len(shape) or messages.size(dim) != weights.numel():
-        raise ValueError(
+        raise InputError(
             f"got messages of shape {tuple(messages.shape)} from {type(layer).__name__}, expected "
             f"{weights.numel()} of them along dimension {dim}."
         )

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.ops.groups import Groups
 
 #: Largest score in units of the temperature; beyond it the weights lose their exactness.
@@ -28,22 +29,22 @@ def check_input(
     """
     for name, value in (("scores", scores), ("index", index)):
         if value is not None and not isinstance(value, Tensor):
-            raise ValueError(f"{name} must be a torch tensor, got a {type(value).__name__}.")
+            raise InputError(f"{name} must be a torch tensor, got a {type(value).__name__}.")
     if scores.dim() != 1 or not scores.is_floating_point():
-        raise ValueError(
+        raise InputError(
             f"scores must be a floating-point tensor of shape [N], got {scores.dtype} of shape "
             f"{list(scores.shape)}."
         )
     for name, number in (("ratio", ratio), ("temperature", temperature)):
         if not isinstance(number, (Real, Tensor)):
-            raise ValueError(f"{name} must be a number or a tensor, got {number!r}.")
+            raise InputError(f"{name} must be a number or a tensor, got {number!r}.")
     groups = _groups(scores, index, num_groups)
     tau = torch.as_tensor(temperature, dtype=torch.float64, device=scores.device).detach()
     share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device).detach()
     if tau.dim() > 0:
-        raise ValueError(f"temperature must be one number, got shape {list(tau.shape)}.")
+        raise InputError(f"temperature must be one number, got shape {list(tau.shape)}.")
     if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):
-        raise ValueError(
+        raise InputError(
             f"ratio must be a number or one a group, that is shape [{groups.num}], got shape "
             f"{list(share.shape)}."
         )
@@ -61,20 +62,20 @@ def check_input(
 
 def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Groups:
     if num_groups is not None and not (isinstance(num_groups, Integral) and num_groups >= 0):
-        raise ValueError(f"num_groups must be a whole number, 0 or more, got {num_groups!r}.")
+        raise InputError(f"num_groups must be a whole number, 0 or more, got {num_groups!r}.")
     if index is None:
         if num_groups not in (None, 1):
-            raise ValueError(f"without an index there is 1 group, got num_groups={num_groups}.")
+            raise InputError(f"without an index there is 1 group, got num_groups={num_groups}.")
         return Groups.whole(scores.numel())
     if index.dtype != torch.long or index.shape != scores.shape:
-        raise ValueError(
+        raise InputError(
             f"index must be int64 of the scores' shape {list(scores.shape)}, got {index.dtype} of "
             f"shape {list(index.shape)}."
         )
     if num_groups is None:
         num_groups = int(index.max()) + 1 if index.numel() else 0
         if num_groups > MOST_GROUPS * (index.numel() + 1):
-            raise ValueError(
+            raise InputError(
                 f"index goes up to {num_groups - 1} for {index.numel()} scores, which looks like "
                 "ids; number the groups by torch.unique(ids, return_inverse=True)[1], or pass "
                 "num_groups."
@@ -85,25 +86,25 @@ def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Gro
 def _explain(scores: Tensor, share: Tensor, tau: Tensor, groups: Groups) -> None:
     """Raise the ``ValueError`` that names the first wrong number."""
     if not bool(tau > 0):
-        raise ValueError(f"temperature must be above 0, got {float(tau)}.")
+        raise InputError(f"temperature must be above 0, got {float(tau)}.")
     wrong = ~((share > 0) & (share <= 1))
     if bool(wrong.any()):
-        raise ValueError(f"ratio must lie in (0, 1], got {float(share[wrong].flatten()[0])}.")
+        raise InputError(f"ratio must lie in (0, 1], got {float(share[wrong].flatten()[0])}.")
     bad = ~scores.isfinite()
     if bool(bad.any()):
         where = int(bad.nonzero()[0])
-        raise ValueError(
+        raise InputError(
             f"scores must be finite, got {scores[where].item()} at position {where} "
             f"({int(bad.sum())} such values in all)."
         )
     if groups.index is not None:
         low, high = (int(bound) for bound in groups.index.aminmax())
         if low < 0 or high >= groups.num:
-            raise ValueError(
+            raise InputError(
                 f"index must be at least 0 and below the number of groups, {groups.num}, got "
                 f"values from {low} to {high}."
             )
-    raise ValueError(
+    raise InputError(
         f"scores must be at most {LARGEST:.0e} times the temperature {float(tau):g}, got "
         f"{float(scores.abs().max()):g}; scale them down or raise the temperature."
     )

@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gsina.errors import InputError
+
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """Set elements to zero with probability ``p`` and scale the rest, as ``F.dropout`` does.
@@ -18,7 +20,7 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     ``p`` by at most 2^-17, so the expectation is exact.
     """
     if not 0 <= p < 1:
-        raise ValueError(f"dropout probability must lie in [0, 1), got {p}.")
+        raise InputError(f"dropout probability must lie in [0, 1), got {p}.")
     if not training or p == 0:
         return x
     if x.device.type != "cpu":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.ops.groups import Groups
 
 
@@ -28,7 +29,7 @@ def hard_top_r(
         Mask ``[N]``, bool.
 
     Raises:
-        ValueError: If the ratio is not as above.
+        InputError: If the ratio is not as above.
     """
     position = torch.arange(groups.size, device=scores.device)
     if reverse is not None:
@@ -41,7 +42,7 @@ def hard_top_r(
         return kept.index_select(0, first)
     share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device)
     if not bool(((share > 0) & (share <= 1)).all()):
-        raise ValueError(f"ratio must lie in (0, 1], got {ratio}.")
+        raise InputError(f"ratio must lie in (0, 1], got {ratio}.")
     counts = groups.counts(share.new_empty(0))
     # 0.55 * 100 is 55.00000000000001: without the margin a share that fits would be rounded up.
     keep = torch.ceil(share * counts * (1 - 1e-6)).long()

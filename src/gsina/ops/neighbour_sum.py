@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
 from gsina.ops.once import once
 
@@ -38,7 +39,7 @@ def neighbour_sum(h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -
     """
     if weight is not None:
         if weight.shape != edge_index.shape[1:]:
-            raise ValueError(
+            raise InputError(
                 f"got weights of shape {list(weight.shape)} for {edge_index.size(1)} edges, "
                 "expected one weight an edge."
             )

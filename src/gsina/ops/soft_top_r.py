@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import torch
 from torch import Tensor
 
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
 from gsina.ops.checks import check_input
 from gsina.ops.dual import solve_dual
 from gsina.ops.groups import Groups
@@ -105,7 +105,7 @@ def soft_top_r(
         Weights ``[N]``, or the pair of weights and :class:`Diagnostics`.
 
     Raises:
-        ValueError: For scores, ratio, temperature or index that are not as above.
+        InputError: For scores, ratio, temperature or index that are not as above.
 
     Example:
         >>> soft_top_r(torch.tensor([3.0, 1.0, 2.0, 0.0]), 0.5, temperature=0.1)
@@ -113,7 +113,7 @@ def soft_top_r(
     """
     check_name(solver, SOLVERS, "solver")
     if solver == "sinkhorn" and iterations < 1:
-        raise ValueError(f"sinkhorn needs at least 1 iteration, got {iterations}.")
+        raise InputError(f"sinkhorn needs at least 1 iteration, got {iterations}.")
     groups = check_input(scores, ratio, index, temperature, num_groups)
     if scores.dtype not in (torch.float32, torch.float64):
         scores = scores.float()

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gsina.errors import InputError, MissingFileError
 from gsina.files import load_tensors, locked, save_json
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
@@ -54,19 +55,19 @@ def read_run(out: Path) -> tuple[Recipe, int]:
     """The recipe and the seed of the run in a folder.
 
     Raises:
-        FileNotFoundError: There is no run.
-        ValueError: The file is broken.
+        MissingFileError: There is no run.
+        InputError: The file is broken.
     """
     path = out / RUN
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return Recipe.parse(content["recipe"]), int(content["seed"])
     except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"there is no run in {out} to resume; name a dataset or a --recipe to start one."
         ) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} does not describe a run ({error}); choose another --out."
         ) from error
 
@@ -74,7 +75,7 @@ def read_run(out: Path) -> tuple[Recipe, int]:
 def check_folder(out: Path) -> None:
     """Refuse an ``out`` that is a file."""
     if out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, and {out} is a file.")
+        raise InputError(f"--out must be a folder, and {out} is a file.")
 
 
 @contextmanager
@@ -82,14 +83,14 @@ def alone_in(out: Path) -> Iterator[None]:
     """Keep other processes from training into the same folder; it is made, and not left empty.
 
     Raises:
-        ValueError: Another process is at it.
+        InputError: Another process is at it.
     """
     check_folder(out)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with locked(out / ".lock") as mine:
             if not mine:
-                raise ValueError(
+                raise InputError(
                     f"another process trains into {out} now; wait for it, or choose another --out."
                 )
             yield
@@ -103,7 +104,7 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
     """Make sure that a run may go into the folder; :func:`note_run` then notes it there.
 
     Raises:
-        ValueError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
+        InputError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
             holds another run than the one to resume.
         OSError: The folder cannot be written to.
     """
@@ -114,14 +115,14 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
     elif not resume:
         done = (out / RESULT).exists()
         if done or (out / CHECKPOINT).exists():
-            raise ValueError(
+            raise InputError(
                 f"{out} holds {'a finished' if done else 'an unfinished'} run already; go on "
                 "with --resume, choose another --out, or replace it with --force."
             )
     elif (out / RUN).exists():
         old, old_seed = read_run(out)
         if (_without_epochs(old), old_seed) != (_without_epochs(recipe), seed):
-            raise ValueError(
+            raise InputError(
                 f"{out} holds another run ({_difference(old, old_seed, recipe, seed)}); resume it "
                 "with the settings it was started with, or choose another --out."
             )

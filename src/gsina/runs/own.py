@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gsina import metrics
 from gsina.explain.report import split_in_words, write_report
 from gsina.files import save_json
 from gsina.formats import OwnData
+from gsina.metrics import METRICS
 from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.train import OnTrial, Trained, train_model, with_scores
@@ -128,6 +128,6 @@ def target_scores(model: Model, own: OwnData) -> dict[str, dict[str, float]]:
         if task.level == "node" and graphs.mask is not None:
             logits, y = logits[graphs.mask], y[graphs.mask]
         for column, name in enumerate(own.target_names):
-            score = metrics.PREDICTION[task.metric]
+            score = METRICS[task.metric].function
             found[name][split] = score(logits[:, [column]], y[:, [column]], one)
     return found

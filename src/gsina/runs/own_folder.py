@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gsina.errors import InputError
 from gsina.files import save_json, write_aside
 from gsina.formats import OwnData
 from gsina.models.train import RATIOS
@@ -28,7 +29,7 @@ def read_own_run(out: Path) -> tuple[OwnRecipe, int]:
     try:
         return OwnRecipe.parse(noted["own"]), int(noted["seed"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"{out / RUN} does not describe a run ({error}); choose another --out."
         ) from error
 
@@ -37,7 +38,7 @@ def claim_own(out: Path, recipe: OwnRecipe, seed: int, *, resume: bool, force: b
     """Make sure that a run may go into the folder.
 
     Raises:
-        ValueError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
+        InputError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
             holds another run than the one to resume.
     """
     check_folder(out)
@@ -47,18 +48,18 @@ def claim_own(out: Path, recipe: OwnRecipe, seed: int, *, resume: bool, force: b
         # A start that failed has left a note at most.
         if any(path.exists() for path in _files(out) if path.name not in (RUN, UNREADABLE)):
             done = "a finished" if (out / RESULT).exists() else "an unfinished"
-            raise ValueError(
+            raise InputError(
                 f"{out} holds {done} run already; go on with --resume, choose another --out, or "
                 "replace it with --force."
             )
     elif (out / RUN).exists():
         if not is_own_run(out):
-            raise ValueError(
+            raise InputError(
                 f"{out} holds a run on a named dataset, not on your file; choose another --out."
             )
         old, old_seed = read_own_run(out)
         if (_unchangeable(old), old_seed) != (_unchangeable(recipe), seed):
-            raise ValueError(
+            raise InputError(
                 f"{out} holds a run with other settings or files; resume it with "
                 f"`gsina train --out {out} --resume` alone, or choose another --out."
             )
@@ -75,7 +76,7 @@ def note_own(out: Path, recipe: OwnRecipe, seed: int, own: OwnData, *, force: bo
         force: Remove what a run before has left there.
 
     Raises:
-        ValueError: The run was started on other content of the file.
+        InputError: The run was started on other content of the file.
     """
     if force:
         for path in _files(out):
@@ -83,7 +84,7 @@ def note_own(out: Path, recipe: OwnRecipe, seed: int, own: OwnData, *, force: bo
     content = own.source.get("fingerprint")
     before = _noted(out).get("fingerprint")
     if before is not None and before != content:
-        raise ValueError(
+        raise InputError(
             f"the file has changed since the run in {out} was started; choose another --out, or "
             "start again with --force."
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from gsina.errors import InputError
 from gsina.formats import (
     OwnData,
     read_data_file,
@@ -131,7 +132,7 @@ def own_recipe(
         **optimiser: Fields of the optimiser, such as ``epochs``.
 
     Raises:
-        ValueError: One sentence about the first thing that is wrong.
+        InputError: One sentence about the first thing that is wrong.
     """
     nodes = kind in ("nodes", "node tensors")
     backbone = backbone or ("gcn" if nodes else "gin")
@@ -139,7 +140,7 @@ def own_recipe(
     usual = OPTIMISER | (NODE_OPTIMISER if nodes else {})
     if optimiser.get("neighbours") is not None:
         if not nodes:
-            raise ValueError("neighbours are sampled to predict nodes, and these data are graphs.")
+            raise InputError("neighbours are sampled to predict nodes, and these data are graphs.")
         usual |= SAMPLED_OPTIMISER
     if ratio == "auto":
         check_auto_ratio(method)

@@ -17,8 +17,8 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from gsina.datasets.catalog import DATASETS
+from gsina.errors import check_name
 from gsina.methods import METHODS, make_config
-from gsina.names import check_name
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import OptimiserPart, Recipe, SelectionPart
 
@@ -43,7 +43,7 @@ def default_recipe(
         **settings: Fields of the optimiser and of the selection rule, such as ``epochs=3``.
 
     Raises:
-        ValueError: One sentence about the first name or value that is wrong.
+        InputError: One sentence about the first name or value that is wrong.
     """
     check_name(dataset, DATASETS, "dataset")
     backbone = check_name(backbone or usual_backbone(dataset), BACKBONES, "backbone")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
+from gsina.errors import InputError
+
 #: Seconds to wait for a cluster to answer.
 PATIENCE = 20
 #: How often Ray starts a job again after its worker has died.
@@ -22,12 +24,12 @@ def connect(address: str) -> Any:
             machine, or else a new one of its cores.
 
     Raises:
-        ValueError: Ray is not installed, or nothing answers within 20 seconds.
+        InputError: Ray is not installed, or nothing answers within 20 seconds.
     """
     try:
         import ray
     except ImportError:
-        raise ValueError("--ray needs Ray; install it with pip install 'gsina[cluster]'.") from None
+        raise InputError("--ray needs Ray; install it with pip install 'gsina[cluster]'.") from None
     if ray.is_initialized():
         return ray
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -45,7 +47,7 @@ def connect(address: str) -> Any:
     except subprocess.TimeoutExpired:
         answered = False
     if not answered:
-        raise ValueError(
+        raise InputError(
             f"no Ray cluster answers at {address} within {PATIENCE} s; check the address and the "
             "firewall, start one with: ray start --head, or run here with --jobs."
         )

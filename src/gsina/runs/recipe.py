@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 from gsina.datasets.catalog import DATASETS
+from gsina.errors import InputError, MissingFileError, check_name
 from gsina.methods import METHODS, make_config
-from gsina.names import check_name
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.training.selection import SELECTIONS
@@ -120,7 +120,7 @@ class Recipe(_Part):
         """Validate plain values.
 
         Raises:
-            ValueError: One sentence with the path of the first field that is wrong.
+            InputError: One sentence with the path of the first field that is wrong.
         """
         try:
             return cls.model_validate(values)
@@ -143,7 +143,7 @@ class Recipe(_Part):
                 if first["type"] in ("missing", "value_error", "extra_forbidden")
                 else (f" (got {first['input']!r})")
             )
-            raise ValueError(f"recipe field {path}: {message}{got}.") from error
+            raise InputError(f"recipe field {path}: {message}{got}.") from error
 
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
@@ -174,15 +174,15 @@ class Recipe(_Part):
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (FileNotFoundError, IsADirectoryError):
-            raise FileNotFoundError(f"there is no recipe file {path}.") from None
+            raise MissingFileError(f"there is no recipe file {path}.") from None
         except UnicodeDecodeError:
-            raise ValueError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
+            raise InputError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
         except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{path} is not valid TOML: {error}.") from error
+            raise InputError(f"{path} is not valid TOML: {error}.") from error
         try:
             return cls.parse(values)
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+            raise InputError(f"{path}: {error}") from error
 
 
 def check_options(
@@ -197,7 +197,7 @@ def check_options(
         leave_out: Arguments that are no options.
 
     Raises:
-        ValueError: An option does not exist (with the nearest name) or has another type.
+        InputError: An option does not exist (with the nearest name) or has another type.
     """
     parameters, hints = _signature(make)
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -213,7 +213,7 @@ def check_options(
             _adapter(make, option).validate_python(value, strict=True)
         except ValidationError as error:
             message = error.errors()[0]["msg"]
-            raise ValueError(f"option {option} of {what}: {message}, got {value!r}.") from error
+            raise InputError(f"option {option} of {what}: {message}, got {value!r}.") from error
 
 
 # A table has hundreds of recipes of a few methods, and to look into a signature takes long.

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from gsina.datasets.catalog import load_dataset
+from gsina.errors import InputError
 from gsina.files import save_json, save_tensors
 from gsina.graphs.dataset import Dataset
 from gsina.methods import Method, build_method, make_config
@@ -61,7 +62,7 @@ def run(
     dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
     for name, graphs in dataset.splits.items():
         if len(graphs) == 0:  # before hours of training
-            raise ValueError(f"the {name} split of {dataset.name} has no graphs; give it some.")
+            raise InputError(f"the {name} split of {dataset.name} has no graphs; give it some.")
     session = provenance()
     seed_everything(seed)
     method = make_method(recipe, dataset)

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from gsina.errors import InputError
+
 
 def to_toml(values: dict[str, Any], table: str = "") -> str:
     """Nested tables of texts, numbers, truth values and lists; what is ``None`` is left out.
@@ -39,4 +41,4 @@ def _value(value: Any) -> str:
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{_key(name)} = {_value(one)}' for name, one in value.items())} }}"
-    raise ValueError(f"a {type(value).__name__} ({value!r}) cannot be written as TOML.")
+    raise InputError(f"a {type(value).__name__} ({value!r}) cannot be written as TOML.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.datasets.catalog import load_dataset
+from gsina.errors import InputError, MissingFileError
 from gsina.files import cache_dir, load_tensors
 from gsina.graphs.dataset import Dataset
 from gsina.runs.job import Job
@@ -38,7 +39,7 @@ def trained(
         on_epoch: Called after every epoch, if it is trained now.
 
     Raises:
-        ValueError: The folder holds another model.
+        InputError: The folder holds another model.
     """
     result: dict[str, Any] = {}
     if folder is not None:
@@ -47,7 +48,7 @@ def trained(
     if folder is None or not result:
         return run(recipe, seed, out=folder, resume=True, dataset=dataset, on_epoch=on_epoch)
     if (result.get("recipe"), result.get("seed")) != (recipe.model_dump(), seed):
-        raise ValueError(
+        raise InputError(
             f"{folder} holds a model of another recipe or seed than the one to explain; choose "
             "another folder."
         )
@@ -58,18 +59,18 @@ def load_run(folder: Path) -> Run:
     """The finished run in a folder, as ``gsina train --out`` leaves it.
 
     Raises:
-        FileNotFoundError: There is no finished run.
-        ValueError: A file is broken.
+        MissingFileError: There is no finished run.
+        InputError: A file is broken.
     """
     try:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         recipe = Recipe.parse(result["recipe"])
     except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"there is no finished run in {folder}; make one with `gsina train ... --out {folder}`."
         ) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"{folder / 'result.json'} is not the result of a run ({error}); train it again."
         ) from error
     return _read(folder, recipe, result, None)
@@ -78,7 +79,7 @@ def load_run(folder: Path) -> Run:
 def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset | None) -> Run:
     path = folder / "model.safetensors"
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing; train the run in {folder} again.")
+        raise MissingFileError(f"{path} is missing; train the run in {folder} again.")
     dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
     method = make_method(recipe, dataset)
     method.load_state_dict(load_tensors(path)[0])

@@ -11,12 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 
 FORMAT = 1
 
 
-class UnusableCheckpoint(ValueError):
+class UnusableCheckpoint(InputError):
     """A checkpoint that this run cannot go on from."""
 
 

@@ -22,6 +22,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods.base import Method
@@ -32,7 +33,7 @@ T = TypeVar("T")
 TIMEOUT = timedelta(minutes=30)
 
 
-class LostProcess(RuntimeError):
+class LostProcess(InputError):
     """Another process of the job has ended."""
 
 
@@ -97,12 +98,12 @@ class Replica:
         ranks: This process.
 
     Raises:
-        ValueError: The method's loss or step needs the batch as a whole.
+        InputError: The method's loss or step needs the batch as a whole.
     """
 
     def __init__(self, method: Method, ranks: Ranks) -> None:
         if not method.shareable:
-            raise ValueError(
+            raise InputError(
                 f"the loss of {type(method).__name__} compares the graphs of a whole batch, which "
                 f"{ranks.world} processes cannot share; train it without torchrun."
             )
@@ -162,7 +163,7 @@ def join(versions: dict[str, str]) -> Ranks:
         versions: Of the packages that numbers depend on; they must be the same everywhere.
 
     Raises:
-        ValueError: Two processes have different versions.
+        InputError: Two processes have different versions.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
@@ -178,7 +179,7 @@ def join(versions: dict[str, str]) -> Ranks:
         for package, version in versions.items():
             if theirs.get(package) != version:
                 leave()
-                raise ValueError(
+                raise InputError(
                     f"process {rank} has {package} {version} and process {other} has "
                     f"{theirs.get(package, 'none')}; install the same version everywhere."
                 )
@@ -194,7 +195,7 @@ def leave() -> None:
 def check_sizes(ranks: Ranks, dataset: str, graphs: int, batch_size: int) -> None:
     """Refuse more processes than there is work for."""
     if ranks.world > min(graphs, batch_size):
-        raise ValueError(
+        raise InputError(
             f"{ranks.world} processes share batches of {min(graphs, batch_size)} graphs of "
             f"{dataset}; use at most that many, or a larger --batch-size."
         )

@@ -8,10 +8,11 @@ from itertools import chain, zip_longest
 import torch
 from torch import Tensor
 
-from gsina import metrics
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, label_loss
+from gsina.metrics import METRICS, explanation_metrics, reported_metrics
 from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks
 
@@ -60,7 +61,7 @@ def predict(
         ranks: The processes that share the batches out; all of them get all predictions.
     """
     if len(graphs) == 0:
-        raise ValueError("got a split without graphs, expected at least one to predict.")
+        raise InputError("got a split without graphs, expected at least one to predict.")
     ranks = ranks or Ranks()
     training = method.training
     method.eval()
@@ -118,7 +119,7 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     """All metrics that apply: the task's, and those of explanations where the truth is known."""
     logits, y = predictions.logits, graphs.labels(task.level)
     if y is None:
-        raise ValueError("these graphs have no labels to score against.")
+        raise InputError("these graphs have no labels to score against.")
     sizes = graphs.node_ptr.diff()
     if task.level == "node" and graphs.mask is not None:
         owner = torch.repeat_interleave(sizes)[graphs.mask]
@@ -127,18 +128,17 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
     apart = task.level == "node" and task.per_graph and len(graphs) > 1
     parts = sizes.tolist() if apart else [len(y)]
     result = {"loss": float(label_loss(logits, y, task))}
-    for name in dict.fromkeys([task.metric, *(["accuracy"] if task.kind != "regression" else [])]):
+    for name in reported_metrics(task.kind, task.metric):
         each = zip(torch.split(logits, parts), torch.split(y, parts), strict=True)
-        scores = [metrics.PREDICTION[name](*part, task) for part in each]
+        scores = [METRICS[name].function(*part, task) for part in each]
         result[name] = sum(scores) / len(scores)
     edge, truth = predictions.edge, graphs.edge_truth
     if edge is not None and truth is not None:
         graph = torch.repeat_interleave(graphs.edge_ptr.diff())
         if predictions.scores is not None:
             edge = rank_edges(edge, predictions.scores, graph)
-        result["explanation_auc"] = metrics.explanation_auc(edge, truth)
-        result["explanation_auc_per_graph"] = metrics.explanation_auc_per_graph(edge, truth, graph)
-        result["precision_at_5"] = metrics.precision_at_k(edge, truth, graph, 5)
+        for name in explanation_metrics():
+            result[name] = METRICS[name].function(edge, truth, graph)
     return result
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.files import to_json, write_aside
 from gsina.graphs.batch import Batch
 from gsina.graphs.dataset import Dataset
@@ -19,7 +20,6 @@ from gsina.graphs.neighbours import count_seeds, sampled_batches
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method
-from gsina.names import check_name
 from gsina.training.checkpoint import (
     Checkpoint,
     copy_weights,
@@ -33,7 +33,7 @@ from gsina.training.evaluate import evaluation_size, predict, score
 from gsina.training.selection import Score, Selection
 
 
-class Diverged(RuntimeError):
+class Diverged(InputError):
     """The loss is no longer a number."""
 
 
@@ -129,7 +129,7 @@ def fit(
         Interrupted: On Ctrl-C; the checkpoint of the last whole epoch is on disk.
     """
     if len(dataset.train) == 0:
-        raise ValueError(f"the train split of {dataset.name} has no graphs, expected at least one.")
+        raise InputError(f"the train split of {dataset.name} has no graphs, expected at least one.")
     check_name(settings.precision, PRECISIONS, "precision")
     ranks = ranks or Ranks()
     check_sizes(ranks, dataset.name, len(dataset.train), settings.batch_size)
@@ -270,7 +270,7 @@ def _batches(take: Steps, train: PackedGraphs, settings: Settings) -> Iterator[t
         yield from take.ranks.batches(train, size, take.shuffle)
         return
     if not take.ranks.alone:
-        raise ValueError(
+        raise InputError(
             f"neighbours are sampled in one process, got {take.ranks.world}; run without torchrun."
         )
     for batch in sampled_batches(train, size, neighbours, take.shuffle):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from gsina.names import check_name
+from gsina.errors import check_name
 
 
 class Score(NamedTuple):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from gsina.errors import InputError
 from gsina.runs.ray_cluster import RETRIES, connect
 from gsina.training import Diverged
 from gsina.tuning.study import Search, Tried, ended, open_study, run_trial
@@ -36,7 +37,7 @@ def run_trials_on_ray(
         timeout: No trial begins after so many seconds.
 
     Raises:
-        ValueError: Workers on other machines could not reach the storage, or a trial found
+        InputError: Workers on other machines could not reach the storage, or a trial found
             something wrong with the recipe or the data.
     """
     began = time.monotonic()
@@ -64,7 +65,7 @@ def run_trials_on_ray(
                 running.remove(reference)
                 tried, error = ray.get(reference)
                 if error is not None:
-                    raise ValueError(error)
+                    raise InputError(error)
                 if tried.number not in told:
                     told.add(tried.number)
                     yield tried
@@ -84,7 +85,7 @@ def check_reachable(storage: str, address: str) -> None:
 
 def _check_shared(storage: str, address: str) -> None:
     if storage.startswith("sqlite"):
-        raise ValueError(
+        raise InputError(
             f"workers of the cluster {address} on other machines cannot share an SQLite file; give "
             "--storage the URL of a database that all of them reach, such as postgresql://..."
         )

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from gsina.errors import InputError
 from gsina.methods import make_config
 from gsina.models.train import takes
 from gsina.nn.backbones import BACKBONES
@@ -96,11 +97,11 @@ def knobs_of(recipe: Recipe, fixed: Collection[str] = ()) -> tuple[Knob, ...]:
         fixed: Names of settings that stay as they are.
 
     Raises:
-        ValueError: Nothing is left to vary.
+        InputError: Nothing is left to vary.
     """
     knobs = tuple(knob for knob in KNOBS if knob.name not in fixed and knob.applies(recipe))
     if not knobs:
-        raise ValueError(
+        raise InputError(
             f"nothing is left to tune: {recipe.method.name} on {recipe.backbone.name} has "
             f"none of {', '.join(knob.name for knob in KNOBS)} but those that are given."
         )

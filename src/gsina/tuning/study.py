@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -156,7 +157,7 @@ def open_study(search: Search, storage: str, name: str) -> Any:
         name: Name of the study in it.
 
     Raises:
-        ValueError: Optuna is missing, the storage does not answer, or the study has trials of
+        InputError: Optuna is missing, the storage does not answer, or the study has trials of
             another search.
     """
     optuna = _optuna()
@@ -172,7 +173,7 @@ def open_study(search: Search, storage: str, name: str) -> Any:
         )
     except Exception as error:  # every database has errors of its own
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise ValueError(
+        raise InputError(
             f"the storage {hide_password(storage)} cannot be used ({hide_password(reason[0])}); "
             "check the URL, or leave it out for an SQLite file in the folder."
         ) from error
@@ -181,7 +182,7 @@ def open_study(search: Search, storage: str, name: str) -> Any:
         study.set_user_attr("search", mine)
     elif there != mine:
         changed = [part for part in mine if mine[part] != there.get(part)]
-        raise ValueError(
+        raise InputError(
             f"the study {name} in {hide_password(storage)} was started with other settings or "
             f"data ({', '.join(changed)}); choose another --out or --study."
         )
@@ -264,7 +265,7 @@ def run_trial(
             on_start(trial.number, settings)
         progress = _train(with_settings(search.recipe, settings), search, report)
         if progress.best_epoch < 0:
-            raise ValueError(
+            raise InputError(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
                 "never a number, or --epochs is too small; choose another split or more epochs."
             )
@@ -352,7 +353,7 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise ValueError(
+        raise InputError(
             "gsina tune needs Optuna; install it with pip install 'gsina[tune]'."
         ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # the command tells what happens

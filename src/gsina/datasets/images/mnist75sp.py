@@ -21,6 +21,7 @@ from gsina.datasets.images.superpixels import Progress, Superpixels, superpixels
 from gsina.datasets.raw.sources import Progress as Download
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file, verify
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
@@ -93,7 +94,7 @@ def load(
         download: Called with bytes done and in all during a download.
     """
     if limit is not None and limit < VAL_SHARE:
-        raise ValueError(f"limit is {limit}; expected at least {VAL_SHARE} images, or None.")
+        raise InputError(f"limit is {limit}; expected at least {VAL_SHARE} images, or None.")
 
     def make() -> Dataset:
         pixels, y = {}, {}
@@ -130,7 +131,7 @@ def read_split(
         arrays.append(read_idx(path, dimensions))
     images, labels = arrays
     if images.shape != (len(labels), SIZE, SIZE):
-        raise ValueError(
+        raise InputError(
             f"{FILES[split][0].path} holds images of shape {images.shape} but "
             f"{FILES[split][1].path} {len(labels)} labels; expected ({len(labels)}, {SIZE}, "
             f"{SIZE}): fetch both again."
@@ -142,24 +143,24 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     """Read a gzipped idx file of bytes with the given number of dimensions.
 
     Raises:
-        ValueError: If it is not such a file, or truncated, or longer than it says.
+        InputError: If it is not such a file, or truncated, or longer than it says.
     """
     try:
         content = gzip.decompress(path.read_bytes())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
         ) from error
     magic = bytes([0, 0, 8, dimensions])  # 8 stands for unsigned bytes.
     header = 4 + 4 * dimensions
     if content[:4] != magic or len(content) < header:
-        raise ValueError(
+        raise InputError(
             f"{path} starts with {content[:4].hex() or 'nothing'}, expected {magic.hex()} (an idx "
             f"file of bytes with {dimensions} dimensions); delete it and fetch it again."
         )
     shape = tuple(np.frombuffer(content, ">u4", dimensions, offset=4).tolist())
     if len(content) - header != math.prod(shape):
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or altered: it says it holds {shape} bytes but has "
             f"{len(content) - header}; delete it and fetch it again."
         )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save as to_bytes
 from torch import Tensor
 
+from gsina.errors import InputError, MissingPackageError
 from gsina.files import cache_dir, load_tensors, save_tensors, write_aside
 from gsina.graphs.packed import offsets
 from gsina.parallel import parallel_map
@@ -77,7 +78,7 @@ def segment(image: NDArray[Any]) -> NDArray[np.intp]:
         )
         if labels.max() < LARGEST:
             return labels
-    raise ValueError(f"an image of {image.shape} pixels gave more than {LARGEST} superpixels.")
+    raise InputError(f"an image of {image.shape} pixels gave more than {LARGEST} superpixels.")
 
 
 def describe(
@@ -135,7 +136,7 @@ def superpixels(
         progress: Called with the number of images done and in all.
 
     Raises:
-        ImportError: If superpixels must be made and scikit-image is not there.
+        MissingPackageError: If superpixels must be made and scikit-image is not there.
     """
     key = f"{hashlib.sha256(images.tobytes()).hexdigest()[:16]}-{len(images)}"
     whole = cache_dir() / f"superpixels-v{VERSION}-{key}.safetensors"
@@ -205,7 +206,7 @@ def _scikit_image() -> tuple[Any, Any]:
         from skimage.segmentation import slic
         from skimage.util import regular_grid
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             "making superpixels needs scikit-image, which is not installed: pip install "
             "gsina[images]"
         ) from error

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gsina.datasets.nodes.planetoid import edges_of
 from gsina.datasets.raw.sources import Progress, RawFile, raw_file, verify
+from gsina.errors import InputError
 
 FILE = RawFile(
     "amazon/amazon_electronics_photo.npz",
@@ -34,7 +35,7 @@ def read_photo(progress: Progress | None = None) -> tuple[Any, NDArray[np.int64]
         with np.load(path, allow_pickle=False) as arrays:
             features, adjacency = (_sparse(arrays, name) for name in ("attr", "adj"))
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole .npz file with the arrays of two sparse matrices ({error}); "
             f"delete it and fetch it again from {FILE.url}."
         ) from error

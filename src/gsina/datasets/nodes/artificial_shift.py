@@ -20,9 +20,9 @@ from gsina.datasets.nodes.random_networks import FAMILIES, Family, affine, draw_
 from gsina.datasets.nodes.whole_graphs import NodeGraph, pack
 from gsina.datasets.raw.sources import Progress, at_hand
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
-from gsina.names import check_name
 
 READERS = {"cora": planetoid.read_cora, "photo": amazon.read_photo}
 FILES = {"cora": tuple(planetoid.FILES.values()), "photo": (amazon.FILE,)}
@@ -88,7 +88,7 @@ def invent_labels(
         shares = np.bincount(labels, minlength=WIDTH) / nodes
         if (shares > SHARE).sum() >= CLASSES and shares.max() <= LARGEST:
             return labels, tries
-    raise ValueError(
+    raise InputError(
         f"none of {TRIES} random {family} networks gave labels with {CLASSES} classes above "
         f"{SHARE:.0%} and none above {LARGEST:.0%}; try another seed or family."
     )

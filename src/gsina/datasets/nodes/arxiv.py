@@ -23,6 +23,7 @@ from gsina.datasets.nodes.whole_graphs import (
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand
 from gsina.datasets.raw.tables import check_rows, read_column, read_table
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 
@@ -84,7 +85,7 @@ def _prepare() -> Dataset:
     splits = {}
     for number, (split, (kept, scored)) in enumerate(windows(year).items()):
         if not scored.any():
-            raise ValueError(
+            raise InputError(
                 f"{FILES['node_year'].target} has no paper for {split}, years {WINDOWS[split]}; it "
                 f"is altered: delete it and fetch it again from {ARCHIVE.url}."
             )

@@ -18,6 +18,7 @@ from gsina.datasets.nodes.whole_graphs import NodeGraph, node_archive, pack, sta
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand
 from gsina.datasets.raw.tables import read_table
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 
@@ -55,7 +56,7 @@ def _prepare() -> Dataset:
     paths = {part: file.target for part, file in FILES.items()}
     table = read_table(paths["features"].read_bytes(), str(paths["features"]), np.float64)
     if table.shape[1] != FEATURES + 2:
-        raise ValueError(
+        raise InputError(
             f"{paths['features']} has {table.shape[1]} columns, expected {FEATURES + 2}: id, step "
             f"and {FEATURES} features; delete it and fetch it again."
         )
@@ -65,7 +66,7 @@ def _prepare() -> Dataset:
     payments = _rows_of(_pairs(paths["edgelist"]), ids, order, paths["edgelist"])
     counts = (len(ids), len(payments), int((y == 0).sum()), int((y == 1).sum()))
     if counts != COUNTS:
-        raise ValueError(
+        raise InputError(
             f"the files in {paths['features'].parent} are truncated or altered: they have "
             f"{counts[0]} transactions, {counts[1]} payments, {counts[2]} licit and {counts[3]} "
             f"illicit ones; expected {COUNTS}: delete them and fetch them again from {URL}."
@@ -108,14 +109,14 @@ def _labels(path: Path, ids: NDArray[np.int64], order: NDArray[np.int64]) -> NDA
         rows = list(csv.reader(file))[1:]
     for line, row in enumerate(rows, start=2):
         if len(row) != 2 or not row[0].isdigit() or row[1] not in LABELS:
-            raise ValueError(
+            raise InputError(
                 f"{path} has {','.join(row)!r} in line {line}; expected an id and 1, 2 or unknown: "
                 f"delete it and fetch it again."
             )
     named = np.array([[int(row[0])] for row in rows], dtype=np.int64).reshape(-1, 1)
     place = _rows_of(named, ids, order, path)[:, 0]
     if not len(place) == len(np.unique(place)) == len(ids):
-        raise ValueError(
+        raise InputError(
             f"{path} has {len(place)} labels of {len(np.unique(place))} transactions, expected one "
             f"for each of {len(ids)}; it is truncated or altered: delete it and fetch it again."
         )
@@ -127,7 +128,7 @@ def _labels(path: Path, ids: NDArray[np.int64], order: NDArray[np.int64]) -> NDA
 def _pairs(path: Path) -> NDArray[np.int64]:
     pairs = read_table(path.read_bytes().partition(b"\n")[2], str(path))
     if pairs.shape[1] != 2:
-        raise ValueError(f"{path} has {pairs.shape[1]} columns, expected two: fetch it again.")
+        raise InputError(f"{path} has {pairs.shape[1]} columns, expected two: fetch it again.")
     return pairs
 
 
@@ -140,7 +141,7 @@ def _rows_of(
     ]
     if (wrong := ids[place] != named).any():
         line, column = np.argwhere(wrong)[0]
-        raise ValueError(
+        raise InputError(
             f"{path} names transaction {named[line, column]} in line {line + 2}, which has no "
             f"features; the files do not belong together: delete them and fetch them again."
         )

@@ -19,10 +19,10 @@ from gsina.datasets.nodes.planetoid import edges_of
 from gsina.datasets.nodes.whole_graphs import NodeGraph, fingerprint, pack, stamp
 from gsina.datasets.raw.sources import RawFile, at_hand
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.names import check_name
 
 VERSION = 1
 URL = "https://archive.org/download/oxford-2005-facebook-matrix/facebook100.zip"
@@ -84,12 +84,12 @@ def load(*, train_set: int = 1, unlabelled: Unlabelled = "missing") -> Dataset:
         float ``[N, 1]``, 1 for gender code 2. The notes name the schools that are not there.
     """
     if train_set not in TRAIN:
-        raise ValueError(f"train_set must be 1, 2 or 3, got {train_set!r}.")
+        raise InputError(f"train_set must be 1, 2 or 3, got {train_set!r}.")
     check_name(unlabelled, ("missing", "class0"), "way with the unlabelled")
     here = [school for school in SCHOOLS if at_hand(file_of(school))]
     for school in (*TRAIN[train_set], *VAL):
         if school not in here:
-            raise FileNotFoundError(
+            raise MissingFileError(
                 f"{file_of(school).path} is missing, which train_set={train_set} of facebook100 "
                 f"needs; unpack {URL} and put it at {file_of(school).target}, or point GSINA_DATA "
                 f"to a folder that has it."
@@ -158,7 +158,7 @@ def read_school(path: Path) -> School:
     """Read the ``.mat`` file of one school.
 
     Raises:
-        ValueError: If it is truncated, or its content is not that of the school.
+        InputError: If it is truncated, or its content is not that of the school.
     """
     from scipy.io import loadmat
     from scipy.sparse import issparse
@@ -168,7 +168,7 @@ def read_school(path: Path) -> School:
         content: dict[str, Any] = loadmat(path, variable_names=["A", "local_info"])
         adjacency, info = content["A"], content["local_info"].astype(np.int64)
     except Exception as error:  # A broken file raises whatever its garbage leads to.
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole .mat file with `A` and `local_info` ({error}); {again}."
         ) from error
     if (
@@ -176,14 +176,14 @@ def read_school(path: Path) -> School:
         or adjacency.shape != (len(info),) * 2
         or info.shape[1:] != (COLUMNS,)
     ):
-        raise ValueError(
+        raise InputError(
             f"{path} is altered: `A` has the shape {adjacency.shape} and `local_info` "
             f"{info.shape}, expected a sparse [N, N] and [N, {COLUMNS}]; {again}."
         )
     edges = edges_of(adjacency)
     found, expected = fingerprint(edges, info), FINGERPRINTS.get(path.stem)
     if (abs(adjacency - adjacency.T) > 0).nnz or (expected and found != expected):
-        raise ValueError(
+        raise InputError(
             f"{path} is altered: {len(info)} people with {edges.shape[1] // 2} friendships have "
             f"the fingerprint {found}, expected {expected or 'a symmetric matrix'}; {again}."
         )

@@ -21,6 +21,7 @@ from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint,
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file
 from gsina.datasets.raw.tables import read_table
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 
@@ -106,7 +107,7 @@ def read_country(name: str, progress: Progress | None = None) -> tuple[NodeGraph
     check_ids(links, len(y), edges, first=2)
     found = fingerprint(y, np.argwhere(x), links[np.lexsort(links.T)])
     if found != FINGERPRINTS[name]:
-        raise ValueError(
+        raise InputError(
             f"the files of {name} in {edges.parent} are truncated or altered: {len(y)} nodes and "
             f"{len(links)} edges have the fingerprint {found}, expected {FINGERPRINTS[name]}; "
             f"delete them and fetch them again from {URL}/{name}."
@@ -129,14 +130,14 @@ def _labels(path: Path) -> tuple[NDArray[np.int64], int]:
             try:
                 node, label = int(row["new_id"]), {"True": 1, "False": 0}[row["mature"]]
             except (KeyError, TypeError, ValueError):
-                raise ValueError(
+                raise InputError(
                     f"{path} has the row {row}; expected a number as `new_id` and True or False as "
                     f"`mature`: delete it and fetch it again."
                 ) from None
             repeated += node in labels
             labels.setdefault(node, label)
     if sorted(labels) != list(range(len(labels))):
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or altered: its {len(labels)} nodes are not numbered without "
             f"gaps; delete it and fetch it again."
         )
@@ -151,12 +152,12 @@ def _features(path: Path, nodes: int) -> NDArray[np.uint8]:
         columns = np.fromiter(chain.from_iterable(lists.values()), dtype=np.int64)
         rows = np.repeat(list(lists), [len(numbers) for numbers in lists.values()])
     except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole JSON file of lists of feature numbers ({error}); delete it and "
             f"fetch it again."
         ) from error
     if sorted(lists) != list(range(nodes)) or (columns < 0).any() or (columns >= FEATURES).any():
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or altered: expected features from 0 to {FEATURES - 1} for each "
             f"of {nodes} nodes; delete it and fetch it again."
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file, unpack
+from gsina.errors import InputError, MissingFileError
 from gsina.graphs.packed import PackedGraphs, offsets
 
 
@@ -61,7 +62,7 @@ def node_archive(
         unpack(path, {member: file.target for member, file in members.items()})
     except OSError as error:
         folder = next(iter(members.values())).target.parent
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{path} cannot be unpacked to {folder} ({error.strerror or error}); unpack it there "
             f"yourself, or point GSINA_DATA to a folder that can be written to."
         ) from error
@@ -71,12 +72,12 @@ def read_gzip(path: Path) -> bytes:
     """Content of a gzip file.
 
     Raises:
-        ValueError: If it is not whole.
+        InputError: If it is not whole.
     """
     try:
         return gzip.decompress(path.read_bytes())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
         ) from error
 
@@ -93,7 +94,7 @@ def check_ids(ids: NDArray[np.int64], count: int, source: Path, *, first: int = 
     wrong = ((ids < 0) | (ids >= count)).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(
+        raise InputError(
             f"{source} has the edge {ids[row, 0]} -> {ids[row, 1]} in line {row + first}, but "
             f"nodes are numbered from 0 to {count - 1}; delete it and fetch it again."
         )

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
+
 #: Plain numbers only: objects and records would need more than bytes.
 _CODES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8", "b1"}
 
@@ -145,7 +147,7 @@ def read_arrays(path: Path) -> Any:
     ``scipy.sparse.csr_array``.
 
     Raises:
-        ValueError: If the file holds anything else, or is truncated.
+        InputError: If the file holds anything else, or is truncated.
     """
     try:
         with path.open("rb") as file:
@@ -153,7 +155,7 @@ def read_arrays(path: Path) -> Any:
     except FileNotFoundError:
         raise
     except Exception as error:  # Broken pickles raise whatever their garbage leads to.
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole pickle of plain NumPy arrays ({error}); it was not loaded: "
             f"fetch it again from its official source."
         ) from error

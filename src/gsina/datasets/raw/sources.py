@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from gsina.datasets.raw.known_files import KNOWN
+from gsina.errors import DownloadError, InputError, MissingFileError
 from gsina.files import data_dir, write_aside
 
 try:
@@ -80,20 +81,20 @@ def raw_file(file: RawFile, *, progress: Progress | None = None) -> Path:
         progress: Called with the bytes done and the bytes in all (or ``None``) as they come in.
 
     Raises:
-        FileNotFoundError: If the file is not there and cannot be had; says where to put it.
-        ValueError: If a download has the wrong checksum.
+        MissingFileError: If the file is not there and cannot be had; says where to put it.
+        InputError: If a download has the wrong checksum.
     """
     target = file.target
     if target.is_file():
         return target
     if file.url is None:
         origin = f" ({file.origin})" if file.origin else ""
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{file.path} is missing and has no address to download it from{origin}; put it at "
             f"{target}, or point GSINA_DATA to a folder that has it."
         )
     if offline():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{file.path} is missing and GSINA_OFFLINE is set; put it at {target}, or unset "
             f"GSINA_OFFLINE to download it from {file.url}."
         )
@@ -111,7 +112,7 @@ def raw_file(file: RawFile, *, progress: Progress | None = None) -> Path:
     except OSError as error:
         if error.errno not in NOT_WRITABLE:
             raise _not_downloaded(file, _reason(error)) from error
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{file.path} is missing and the data folder {data_dir()} cannot be written to "
             f"({error.strerror}); download {file.url} to {target} yourself, or point GSINA_DATA "
             f"to a folder that can be written to."
@@ -131,11 +132,11 @@ def verify(path: Path, file: RawFile) -> None:
     Meant for the moment a dataset is prepared, not for every time it is loaded.
 
     Raises:
-        ValueError: If the file is none of the known good versions.
+        InputError: If the file is none of the known good versions.
     """
     if file.sha256 and (found := sha256(path)) not in file.sha256:
         again = f" from {file.url}" if file.url else ""
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or altered: its SHA-256 is {found}, expected "
             f"{' or '.join(file.sha256)}; delete it and fetch it again{again}."
         )
@@ -161,7 +162,7 @@ def names_checksum(*files: RawFile) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(" ".join([str(error), *stranger(*files)])) from error
+        raise InputError(" ".join([str(error), *stranger(*files)])) from error
 
 
 def unpack(archive: Path, members: Mapping[str, Path]) -> None:
@@ -175,7 +176,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
             so that ``mapping/mol.csv.gz`` finds ``hiv/mapping/mol.csv.gz``.
 
     Raises:
-        ValueError: If the file is not a whole zip archive or lacks a member.
+        InputError: If the file is not a whole zip archive or lacks a member.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -183,7 +184,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
             for member, target in members.items():
                 found = [name for name in names if f"/{name}".endswith(f"/{member}")]
                 if not found:
-                    raise ValueError(
+                    raise InputError(
                         f"{archive} has no {member}; delete it and fetch the official archive."
                     )
                 # The shortest path is the official one; longer ones are copies further down.
@@ -191,7 +192,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
                     while chunk := source.read(CHUNK):
                         out.write(chunk)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ValueError(
+        raise InputError(
             f"{archive} is not a whole zip archive ({error}); delete it and fetch it again."
         ) from error
 
@@ -277,9 +278,9 @@ def _copy(
             if progress:
                 progress(done, total)
     except HTTPException as error:
-        raise ConnectionError(f"the transfer broke off: {error}") from error
+        raise DownloadError(f"the transfer broke off: {error}") from error
     if total is not None and done != total:
-        raise ConnectionError(f"the transfer stopped at {done} of {total} bytes")
+        raise DownloadError(f"the transfer stopped at {done} of {total} bytes")
 
 
 def _size(part: IO[bytes]) -> int:
@@ -291,7 +292,7 @@ def _check_part(file: RawFile, part: Path) -> None:
     """Like :func:`verify`, for a finished download, which goes to waste if it is wrong."""
     if file.sha256 and (found := sha256(part)) not in file.sha256:
         part.unlink()
-        raise ValueError(
+        raise InputError(
             f"the download of {file.path} from {file.url} has SHA-256 {found}, expected "
             f"{' or '.join(file.sha256)}; it was deleted: try again, or put the right file at "
             f"{file.target}."

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
+
 
 def read_table(
     text: bytes, source: str, dtype: type[Any] = np.int64, *, delimiter: str | None = ","
@@ -24,14 +26,14 @@ def read_table(
         The numbers ``[lines, columns]``.
 
     Raises:
-        ValueError: If there are none, or a line is not like the others.
+        InputError: If there are none, or a line is not like the others.
     """
     if not text.strip():
-        raise ValueError(f"{source} is empty; expected lines of numbers: fetch it again.")
+        raise InputError(f"{source} is empty; expected lines of numbers: fetch it again.")
     try:
         return np.loadtxt(io.BytesIO(text), dtype=dtype, delimiter=delimiter, ndmin=2)
     except ValueError as error:
-        raise ValueError(
+        raise InputError(
             f"{source} is truncated or altered ({error}); expected as many numbers in every "
             f"line: delete it and fetch it again."
         ) from error
@@ -43,7 +45,7 @@ def read_column(
     """Parse one number a line ``[lines]``; ``rows`` says how many there must be."""
     table = read_table(text, source, dtype, delimiter=None)
     if table.shape[1] != 1:
-        raise ValueError(f"{source} has {table.shape[1]} numbers a line; expected one.")
+        raise InputError(f"{source} has {table.shape[1]} numbers a line; expected one.")
     if rows is not None:
         check_rows(table, rows, source)
     return table[:, 0]
@@ -52,7 +54,7 @@ def read_column(
 def check_rows(table: NDArray[Any], rows: int, source: str) -> None:
     """Raise if a table has not the number of lines that the files beside it ask for."""
     if len(table) != rows:
-        raise ValueError(
+        raise InputError(
             f"{source} has {len(table)} lines but the files beside it ask for {rows}; it is "
             f"truncated or altered: fetch it again."
         )

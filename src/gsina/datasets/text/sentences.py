@@ -25,8 +25,8 @@ import torch
 
 from gsina.datasets.random_split import first_tenth_for_val
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
+from gsina.errors import InputError, check_name
 from gsina.graphs.task import Task
-from gsina.names import check_name
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def read_file(file: RawFile, source: Source) -> list[Sentence]:
     try:
         text = gzip.decompress(path.read_bytes()).decode("utf-8")
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole gzip file of text ({error}); delete it and fetch it again."
         ) from error
     # Not splitlines(): tweets contain odd characters that it takes for line ends.

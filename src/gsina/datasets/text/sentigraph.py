@@ -25,6 +25,7 @@ from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file
 from gsina.datasets.raw.tables import check_rows, read_column, read_table
 from gsina.datasets.registry import Entry, register
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
@@ -79,8 +80,8 @@ def read_sentences(name: str) -> Sentences:
     """Read the text files of a dump.
 
     Raises:
-        FileNotFoundError: If a file is missing.
-        ValueError: If files contradict each other.
+        MissingFileError: If a file is missing.
+        InputError: If files contradict each other.
     """
     indicator, edge_file, labels = (
         raw_file(raw(name, f"{part}.txt"))
@@ -88,7 +89,7 @@ def read_sentences(name: str) -> Sentences:
     )
     node_graph = read_column(indicator.read_bytes(), str(indicator)) - 1
     if node_graph[0] != 0 or not np.isin(np.diff(node_graph), (0, 1)).all():
-        raise ValueError(
+        raise InputError(
             f"{indicator} does not count the sentences 1, 2, 3, ... in order; it is truncated or "
             f"altered: fetch it again."
         )
@@ -117,12 +118,12 @@ def _read_edges(path: Path, node_graph: NDArray[Any]) -> NDArray[Any]:
     edges = read_table(path.read_bytes(), str(path), delimiter=None)
     nodes = len(node_graph)
     if edges.shape[1] != 2 or edges.min() < 0 or edges.max() >= nodes:
-        raise ValueError(
+        raise InputError(
             f"{path} points to words outside 0 .. {nodes - 1}, or has not two numbers a line; it "
             f"is truncated or altered: fetch it again."
         )
     if (node_graph[edges[:, 0]] != node_graph[edges[:, 1]]).any():
-        raise ValueError(f"{path} has an edge between two sentences: fetch it again.")
+        raise InputError(f"{path} has an edge between two sentences: fetch it again.")
     return edges
 
 
@@ -133,14 +134,14 @@ def read_features(name: str, nodes: int) -> Tensor:
         try:
             array = np.load(path, allow_pickle=False)
         except (ValueError, EOFError, OSError) as error:
-            raise ValueError(
+            raise InputError(
                 f"{path} is not a whole .npy file of numbers ({error}); make it again."
             ) from error
     else:
         path = raw_file(raw(name, "node_features.pkl"))
         array = read_arrays(path)
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
-        raise ValueError(
+        raise InputError(
             f"{path} does not hold a table of real numbers, one row a word: fetch it again."
         )
     check_rows(array, nodes, str(path))
@@ -151,18 +152,18 @@ def read_tokens(name: str, sentences: Sentences) -> list[list[str]]:
     """The words of every sentence, for drawing.
 
     Raises:
-        ValueError: If a sentence has not one token a node.
+        InputError: If a sentence has not one token a node.
     """
     path = raw_file(raw(name, "sentence_tokens.json"))
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         tokens = [list(words) for words in content.values()]
     except (ValueError, AttributeError, TypeError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a JSON object of token lists ({error}): fetch it again."
         ) from error
     if [len(words) for words in tokens] != sentences.node_ptr.diff().tolist():
-        raise ValueError(f"{path} has not one token a node; it is altered: fetch it again.")
+        raise InputError(f"{path} has not one token a node; it is altered: fetch it again.")
     return tokens
 
 
@@ -206,7 +207,7 @@ def degree_split(sentences: Sentences) -> dict[str, Tensor]:
     test = (enough & (degree <= SST2_TEST_DEGREE)).nonzero()[:, 0]
     sizes = (len(train), len(val), len(test))
     if sizes != SST2_SIZES:
-        raise ValueError(
+        raise InputError(
             f"{raw('Graph-SST2', 'edge_index.txt').target} and the files beside it give {sizes} "
             f"sentences for train, val and test, expected {SST2_SIZES}; they are truncated or "
             f"altered: fetch them again."

@@ -31,10 +31,10 @@ from gsina.datasets.degree_shift import degree_shift
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file, verify
 from gsina.datasets.registry import Entry, register
 from gsina.datasets.text.sentences import SOURCES, Sentence, Source, length_split, read_sentences
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
-from gsina.names import check_name
 
 VERSION = 1
 WINDOW = 2
@@ -111,7 +111,7 @@ def divide(
         parts = {"train": order[:first], "val": order[first:second], "test": order[second:]}
         return {split: part.sort().values.tolist() for split, part in parts.items()}
     if name not in GROWING:
-        raise ValueError(f"{name} is not in the CIGA benchmark; use {' or '.join(GROWING)}.")
+        raise InputError(f"{name} is not in the CIGA benchmark; use {' or '.join(GROWING)}.")
     words = torch.tensor([len(sentence.words) for sentence in sentences])
     ids = degree_shift(words, 2 * (words - 1), growing=GROWING[name])
     return {split: part.tolist() for split, part in ids.items()}
@@ -156,12 +156,12 @@ def read_vectors() -> Vectors:
         with np.load(path, allow_pickle=False) as arrays:
             words, vectors = arrays["words"].tolist(), arrays["vec"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a whole .npz file with plain arrays words and vec ({error}); delete "
             f"it and fetch it again."
         ) from error
     if vectors.ndim != 2 or len(vectors) != len(words):
-        raise ValueError(
+        raise InputError(
             f"{path} has {len(words)} words but vectors of shape {vectors.shape}; expected one row "
             f"a word: fetch it again."
         )

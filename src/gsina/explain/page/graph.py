@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
+
 
 @dataclass(frozen=True)
 class PageGraph:
@@ -73,22 +75,22 @@ class PageGraph:
             right = self.node_weights.shape == (nodes,)
             _expect(right, "node_weights", f"[{nodes}], one a node", self.node_weights)
         if pairs and not 0 <= int(self.edges.min()) <= int(self.edges.max()) < nodes:
-            raise ValueError(
+            raise InputError(
                 f"edges of {self.name!r} must lie in 0 .. {nodes - 1}, got {int(self.edges.min())} "
                 f"to {int(self.edges.max())}."
             )
         texts = (("node_labels", self.node_labels, nodes), ("edge_orders", self.edge_orders, pairs))
         for name, given, expected in texts:
             if len(given) not in (0, expected):
-                raise ValueError(
+                raise InputError(
                     f"{name} of {self.name!r} has {len(given)} entries; expected {expected} "
                     "or none."
                 )
         for name, value in (("positions", self.positions), ("scores", self.scores)):
             if value is not None and not bool(torch.isfinite(value).all()):
-                raise ValueError(f"{name} of {self.name!r} must be finite, got NaN or infinity.")
+                raise InputError(f"{name} of {self.name!r} must be finite, got NaN or infinity.")
 
 
 def _expect(right: bool, name: str, shape: str, value: Tensor) -> None:
     if not right:
-        raise ValueError(f"{name} must have the shape {shape}, got {list(value.shape)}.")
+        raise InputError(f"{name} must have the shape {shape}, got {list(value.shape)}.")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.layout import layout
 from gsina.explain.page.molecule import draw_molecule
@@ -61,12 +62,12 @@ def page_graphs(
     )
     for what, given in per_graph:
         if given is not None and len(given) != len(graphs):
-            raise ValueError(
+            raise InputError(
                 f"got {len(given)} {what} for {len(graphs)} graphs; expected one each."
             )
     expected = graphs.x.size(0) if task.level == "node" else len(graphs)
     if predictions.logits.shape != (expected, task.outputs):
-        raise ValueError(
+        raise InputError(
             f"got predictions of shape {list(predictions.logits.shape)}, expected "
             f"{[expected, task.outputs]}; pass the predictions for these very graphs."
         )
@@ -129,7 +130,7 @@ def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
     back = opposite[first]
     scores, truth, weights = _scores(predictions), graphs.edge_truth, predictions.edge
     if scores is not None and scores.shape != position.shape:
-        raise ValueError(
+        raise InputError(
             f"got attention of {scores.numel()} edges for graphs with {position.numel()}; pass the "
             "predictions for these very graphs."
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
@@ -137,7 +138,7 @@ def _nodes(logits: Tensor, y: Tensor | None, graphs: PackedGraphs, task: Task) -
 
 def _names(given: Sequence[str], count: int, what: str) -> tuple[str, ...]:
     if len(given) not in (0, count):
-        raise ValueError(f"got {len(given)} {what}, expected {count} or none.")
+        raise InputError(f"got {len(given)} {what}, expected {count} or none.")
     return tuple(map(str, given)) or tuple(map(str, range(count)))
 
 

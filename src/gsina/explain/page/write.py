@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.whole import condense
 from gsina.files import write_aside
-from gsina.names import check_name
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
 
 SCRIPTS = ("solver.js", "draw.js", "density.js", "page.js")

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.explain.pictures.save import save_figure
 from gsina.graphs.packed import PackedGraphs
 from gsina.training.evaluate import Predictions
@@ -102,14 +103,14 @@ def draw_subgraphs(
         The numbers of the graphs that were drawn, row by row.
 
     Raises:
-        ValueError: There is no attention, no class label, or no graph that is small enough.
+        InputError: There is no attention, no class label, or no graph that is small enough.
     """
     if predictions.edge is None:
-        raise ValueError("these predictions come without attention, so there is nothing to draw.")
+        raise InputError("these predictions come without attention, so there is nothing to draw.")
     if graphs.y is None or graphs.y.numel() != len(graphs):
-        raise ValueError("expected one class label a graph, to draw one row a class.")
+        raise InputError("expected one class label a graph, to draw one row a class.")
     if predictions.edge.numel() != graphs.edge_index.size(1):
-        raise ValueError(
+        raise InputError(
             f"got attention of {predictions.edge.numel()} edges for graphs with "
             f"{graphs.edge_index.size(1)}; pass the predictions for these very graphs."
         )
@@ -166,7 +167,7 @@ def _choose(
     ]
     rows = [row for row in rows if row]
     if not rows:
-        raise ValueError(
+        raise InputError(
             f"none of the {len(graphs)} graphs has {sizes[0]} to {sizes[1]} nodes; raise "
             "max_nodes (--max-nodes) to draw larger ones nevertheless, or take another split."
         )

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.explain.pictures.graphs import (
     HEIGHT,
     TITLE,
@@ -51,10 +52,10 @@ def draw_molecules(
         **options: Those of ``draw_subgraphs``.
 
     Raises:
-        ValueError: The strings do not belong to the graphs.
+        InputError: The strings do not belong to the graphs.
     """
     if len(smiles) != len(graphs):
-        raise ValueError(f"got {len(smiles)} SMILES strings for {len(graphs)} graphs.")
+        raise InputError(f"got {len(smiles)} SMILES strings for {len(graphs)} graphs.")
 
     def paint(axes: Axes, graph: int) -> None:
         picture = make_picture(graphs, predictions, graph, lambda nodes, _: np.zeros((nodes, 2)))
@@ -70,7 +71,7 @@ def molecule_image(smiles: str, picture: Picture) -> NDArray[Any]:
     """One molecule as an image ``[height, width, 4]``.
 
     Raises:
-        ValueError: The molecule has other bonds than the graph.
+        InputError: The molecule has other bonds than the graph.
     """
     from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -81,7 +82,7 @@ def molecule_image(smiles: str, picture: Picture) -> NDArray[Any]:
         for bond in molecule.GetBonds()
     }
     if wanted != set(number):
-        raise ValueError(f"the bonds of {smiles} are not the edges of its graph.")
+        raise InputError(f"the bonds of {smiles} are not the edges of its graph.")
     full = np.array(to_rgb(TRUE))
     colours = {
         number[tuple(sorted(ends))]: tuple(1 - weight * (1 - full))

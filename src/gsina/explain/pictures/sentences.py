@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from gsina.errors import InputError
 from gsina.explain.pictures.graphs import (
     EDGE_WIDTH,
     GREY,
@@ -50,10 +51,10 @@ def draw_sentences(
         **options: Those of ``draw_subgraphs``.
 
     Raises:
-        ValueError: The words do not belong to the graphs.
+        InputError: The words do not belong to the graphs.
     """
     if [len(sentence) for sentence in words] != graphs.node_ptr.diff().tolist():
-        raise ValueError("the words are not those of the graphs: their numbers differ.")
+        raise InputError("the words are not those of the graphs: their numbers differ.")
 
     def paint(axes: Axes, graph: int) -> None:
         _paint(axes, make_picture(graphs, predictions, graph, _line), words[graph])

@@ -13,13 +13,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.explain.posthoc.frozen import FrozenModel, Progress
 from gsina.explain.posthoc.gnn_explainer import GNNExplainer
 from gsina.explain.posthoc.graphmask import GraphMask
 from gsina.explain.posthoc.pg_explainer import PGExplainer
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods.erm import ERM
-from gsina.names import check_name
 
 
 class Explainer(Protocol):
@@ -65,7 +65,7 @@ def sample_graphs(graphs: PackedGraphs, limit: int | None, seed: int = 0) -> Pac
     if limit is None or limit >= len(graphs):
         return graphs
     if limit < 1:
-        raise ValueError(f"limit must be at least 1, or None for all graphs; got {limit}.")
+        raise InputError(f"limit must be at least 1, or None for all graphs; got {limit}.")
     drawn = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed))
     return graphs[drawn[:limit].sort().values]
 
@@ -97,16 +97,16 @@ def explain_split(
         is a ``limit``). The two directions of an undirected edge share the mean of their scores.
 
     Raises:
-        ValueError: The explainer is unknown, needs ``train``, or ``method`` is not ERM.
+        InputError: The explainer is unknown, needs ``train``, or ``method`` is not ERM.
     """
     if not isinstance(method, ERM):
-        raise ValueError(
+        raise InputError(
             f"post-hoc explainers explain a plain network, an ERM model; got a "
             f"{type(method).__name__}, which brings its own attention."
         )
     chosen = sample_graphs(graphs, limit, seed)
     if len(chosen) == 0:
-        raise ValueError("got a split without graphs, expected at least one to explain.")
+        raise InputError("got a split without graphs, expected at least one to explain.")
     model = FrozenModel(method)
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.explain import ExplainerConfig, ModelConfig
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -104,7 +105,7 @@ def training_graphs(train: PackedGraphs | None, who: str) -> PackedGraphs:
     """The training graphs that an explainer needs, or an error that says so."""
     if train is None or train.edge_index.size(1) == 0:
         got = "none" if train is None else "graphs without any edge"
-        raise ValueError(
+        raise InputError(
             f"{who} learns from training graphs, and got {got}; pass train=<the training split>."
         )
     return train

@@ -13,11 +13,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
-from gsina.names import check_name
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.ops.groups import Groups
 from gsina.ops.ragged import number_rows
@@ -45,13 +45,13 @@ class EnvironmentConfig:
         check_penalty(self.penalty)
         check_name(self.environments, ("random", "given"), "kind of environments")
         if self.count < 2:
-            raise ValueError(f"count must be 2 or more environments, got {self.count}.")
+            raise InputError(f"count must be 2 or more environments, got {self.count}.")
 
 
 def check_penalty(penalty: float) -> None:
     """Refuse a negative coefficient."""
     if not penalty >= 0:
-        raise ValueError(f"penalty must be 0 or more, got {penalty}.")
+        raise InputError(f"penalty must be 0 or more, got {penalty}.")
 
 
 class AcrossEnvironments(Method):
@@ -85,13 +85,13 @@ class AcrossEnvironments(Method):
         if self.config.environments == "random":
             return assign_environments(train, self.config.count, int(self.seed))
         if train.environment is None:
-            raise ValueError(
+            raise InputError(
                 "environments='given' needs training graphs with environments, and these have "
                 "none; use environments='random', or data with domains (of your own file: name a "
                 "column of groups with --environment; of PyG graphs: an attribute environment)."
             )
         if bool((train.environment == train.environment[0]).all()):
-            raise ValueError(
+            raise InputError(
                 "environments='given' needs training graphs of two environments or more, and "
                 "these are all of one; use environments='random', or data with more groups."
             )
@@ -117,7 +117,7 @@ class AcrossEnvironments(Method):
 def attach_environment(train: PackedGraphs, environment: Tensor) -> PackedGraphs:
     """The same graphs with other environments ``[G]``."""
     if environment.shape != (len(train),):
-        raise ValueError(
+        raise InputError(
             f"got environments of shape {list(environment.shape)} for {len(train)} graphs, "
             "expected one a graph."
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import task_loss
@@ -29,9 +30,9 @@ class ReferenceConfig:
 
     def __post_init__(self) -> None:
         if self.reference_epochs < 0:
-            raise ValueError(f"reference_epochs must be 0 or more, got {self.reference_epochs}.")
+            raise InputError(f"reference_epochs must be 0 or more, got {self.reference_epochs}.")
         if not self.reference_learning_rate > 0:
-            raise ValueError(
+            raise InputError(
                 f"reference_learning_rate must be above 0, got {self.reference_learning_rate}."
             )
 

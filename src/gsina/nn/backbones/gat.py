@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
+from gsina.errors import InputError
 from gsina.nn.backbones.layers import NodeNetwork, make_map
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
@@ -42,7 +43,7 @@ class GAT(NodeNetwork):
     ) -> None:
         super().__init__(hidden_channels, out_channels)
         if num_layers < 1:
-            raise ValueError(f"a network needs at least one layer, got num_layers = {num_layers}.")
+            raise InputError(f"a network needs at least one layer, got num_layers = {num_layers}.")
         self.dropout = dropout
         plain = isinstance(in_channels, int)
         self.encode = nn.Identity() if plain else make_map(in_channels, hidden_channels)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from gsina.errors import InputError
 from gsina.nn.encoders import CategoryEncoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
@@ -22,7 +23,7 @@ class Map(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """``[N, in]`` to ``[N, out]``."""
         if x.size(1) != self.in_features:
-            raise ValueError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
+            raise InputError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
         return super().forward(x.to(self.weight.dtype))
 
 
@@ -87,7 +88,7 @@ class Convolutions(NodeNetwork):
     ) -> None:
         super().__init__(hidden_channels, out_channels)
         if num_layers < 1:
-            raise ValueError(f"a network needs at least one layer, got num_layers = {num_layers}.")
+            raise InputError(f"a network needs at least one layer, got num_layers = {num_layers}.")
         inner = [hidden_channels] * (num_layers - 1)
         ends = zip([in_channels, *inner], [*inner, self.out_channels], strict=True)
         self.layers = nn.ModuleList(make(before, after) for before, after in ends)

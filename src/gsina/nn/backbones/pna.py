@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.aggregate import AGGREGATORS, STD_EPS, aggregate_multiples, multi_aggregate
@@ -196,7 +196,7 @@ class PNA(nn.Module):
         self.encode_edges = make_encoder(edge_channels, width) if edge_channels else None
         aggregators = tuple(check_name(name, AGGREGATORS, "aggregator") for name in aggregators)
         if len({*aggregators}) < len(aggregators):
-            raise ValueError(f"aggregators must differ, got {', '.join(aggregators)}.")
+            raise InputError(f"aggregators must differ, got {', '.join(aggregators)}.")
         self.weigh_edges = EdgeStatistics(AGGREGATORS)
         self.gather_edges = EdgeStatistics(aggregators) if edge_channels else None
         self.layers = nn.ModuleList(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gsina.errors import InputError
+
 #: Settings that count something: the smallest number.
 LEAST = {"hidden_channels": 1, "num_layers": 1, "heads": 1, "hops": 0}
 #: Settings that are a share, from 0 to below 1.
@@ -15,10 +17,10 @@ def check_ranges(options: Mapping[str, Any]) -> None:
     """Refuse settings of a network that are out of range.
 
     Raises:
-        ValueError: With the name, what it must be, and the value.
+        InputError: With the name, what it must be, and the value.
     """
     for name, value in options.items():
         if name in LEAST and not value >= LEAST[name]:
-            raise ValueError(f"{name} must be {LEAST[name]} or more, got {value}.")
+            raise InputError(f"{name} must be {LEAST[name]} or more, got {value}.")
         if name in SHARES and not 0 <= value < 1:
-            raise ValueError(f"{name} must lie between 0 and below 1, got {value}.")
+            raise InputError(f"{name} must lie between 0 and below 1, got {value}.")

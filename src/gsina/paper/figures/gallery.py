@@ -10,12 +10,13 @@ import torch
 
 from gsina.datasets import ogbg
 from gsina.datasets.text import sentences, sentigraph, text_graphs
+from gsina.errors import InputError, check_name
 from gsina.explain.pictures.graphs import draw_subgraphs
 from gsina.explain.pictures.molecules import draw_molecules
 from gsina.explain.pictures.sentences import draw_sentences
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS
-from gsina.names import SPLITS, check_name
 from gsina.ops.groups import Groups
 from gsina.ops.hard_top_r import hard_top_r
 from gsina.runs.run import Run
@@ -57,11 +58,11 @@ def draw_gallery(
         Numbers of the drawn graphs in their split.
 
     Raises:
-        ValueError: The model predicts nodes, or there is no such split.
+        InputError: The model predicts nodes, or there is no such split.
     """
     name = run.dataset.name
     if run.dataset.task.level == "node":
-        raise ValueError(
+        raise InputError(
             f"a gallery draws whole graphs, but this model predicts the nodes of {name}; give a "
             "run on graphs, such as those of spmotif or ogbg-molhiv."
         )

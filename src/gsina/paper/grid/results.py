@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gsina.errors import InputError
 from gsina.files import locked, save_json
 from gsina.runs.job import Job, identity
 from gsina.runs.recipe import Recipe
@@ -43,7 +44,7 @@ def _check(result: Any) -> None:
     """Raise unless this has what tables are made of, and numbers where numbers should be.
 
     Raises:
-        ValueError: Something is of another kind, or not a number.
+        InputError: Something is of another kind, or not a number.
         KeyError: Something is missing.
         TypeError: A part has no parts.
         AttributeError: The same.
@@ -56,7 +57,7 @@ def _check(result: Any) -> None:
             raise KeyError(name)
         for score in scores.values():
             if score is not None and math.isnan(score):
-                raise ValueError("NaN is no score")
+                raise InputError("NaN is no score")
     texts = (
         result["selection"],
         result["commit"],
@@ -64,7 +65,7 @@ def _check(result: Any) -> None:
         result["hardware"]["cpu"],
     )
     if not all(isinstance(text, str) for text in texts) or "threads" not in result["hardware"]:
-        raise ValueError("not a result file")
+        raise InputError("not a result file")
 
 
 def _read(path: Path) -> dict[str, Any]:

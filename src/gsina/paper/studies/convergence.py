@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from gsina.errors import InputError
 from gsina.files import save_json, write_aside
 from gsina.paper.studies.sweeps import (
     EDGES,
@@ -189,5 +190,5 @@ def _fill(page: str, name: str, text: str) -> str:
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise ValueError(f"the page has no place for its numbers, {begin} and {end}.")
+        raise InputError(f"the page has no place for its numbers, {begin} and {end}.")
     return f"{before}{begin}\n{text}\n{end}{after}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.datasets.catalog import load_dataset
+from gsina.errors import InputError
 from gsina.explain.posthoc.explainers import (
     EXPLAINERS,
     Explainer,
@@ -61,18 +62,18 @@ def run_posthoc(
         from which commit the explained model was trained).
 
     Raises:
-        ValueError: The recipe is not of ERM, the data have no true explanations, or the folder
+        InputError: The recipe is not of ERM, the data have no true explanations, or the folder
             holds another model.
     """
     if recipe.method.name != "erm":
-        raise ValueError(
+        raise InputError(
             f"recipe field method.name: post-hoc explainers explain a model of the method erm, "
             f"got {recipe.method.name!r}."
         )
     how = make_explainer(explainer)
     dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
     if dataset.test.edge_truth is None:
-        raise ValueError(
+        raise InputError(
             f"dataset {dataset.name} has no true explanations of edges to score against; use one "
             "that has, such as spmotif."
         )

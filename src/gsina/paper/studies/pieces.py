@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from gsina.errors import InputError
 from gsina.explain.components import count_pieces
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import Method
@@ -39,12 +40,12 @@ def mean_pieces(method: Method, graphs: PackedGraphs) -> float:
     """Connected components of the top r of the attention, mean over the graphs with edges.
 
     Raises:
-        ValueError: The method has no attention, or no ratio that says how much its top is.
+        InputError: The method has no attention, or no ratio that says how much its top is.
     """
     edge = predict(method, graphs).edge
     ratio = getattr(method.config, "ratio", None)
     if edge is None or ratio is None:
-        raise ValueError(
+        raise InputError(
             f"expected a model with edge attention and a ratio, such as gsina, got a "
             f"{type(method).__name__}."
         )

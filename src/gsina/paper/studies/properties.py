@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import DIR, GSAT, GSINA, Method
@@ -55,7 +56,7 @@ def measure_properties(
         batch_size: Graphs at a time.
 
     Raises:
-        ValueError: The method has no attention on edges, or the graphs have no edges.
+        InputError: The method has no attention on edges, or the graphs have no edges.
     """
     training = method.training
     device = next(method.parameters()).device
@@ -69,7 +70,7 @@ def measure_properties(
     finally:
         method.train(training)
     if not parts:
-        raise ValueError("got graphs without any edge, expected some edges to measure.")
+        raise InputError("got graphs without any edge, expected some edges to measure.")
     whole = _Measured(*(torch.cat(values) for values in zip(*parts, strict=True)))
     low, high = SOFT
     return Properties(
@@ -107,7 +108,7 @@ def message_weights(method: Method, batch: Batch) -> Tensor:
     """What the messages of the edges are multiplied by ``[E]``, float64; 0 for a removed edge."""
     attention = method(batch).attention
     if not isinstance(method, (GSAT, DIR, GSINA)) or attention is None:
-        raise ValueError(
+        raise InputError(
             f"expected a model of gsat, dir or gsina, which weigh messages, got a "
             f"{type(method).__name__}."
         )
@@ -123,7 +124,7 @@ def score_gradients(method: Method, batch: Batch) -> Tensor:
     kinds = (NormedScorer, PlainScorer, PairScorer)
     scorers = [module for module in method.modules() if isinstance(module, kinds)]
     if len(scorers) != 1:
-        raise ValueError(
+        raise InputError(
             f"expected a model with one scorer of edges, got a {type(method).__name__} with "
             f"{len(scorers)}."
         )

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 from gsina.datasets.catalog import DATASETS, load_dataset
+from gsina.errors import InputError, MissingFileError
 from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
 from gsina.methods import GSINA, METHODS, Method
@@ -207,14 +208,14 @@ def read_runtime(results: Path) -> dict[str, Any]:
     """Read a measurement.
 
     Raises:
-        FileNotFoundError: Nothing has been measured.
-        ValueError: The file is not one of a measurement.
+        MissingFileError: Nothing has been measured.
+        InputError: The file is not one of a measurement.
     """
     path = runtime_file(results)
     try:
         return _read(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no {path}; measure with: gsina bench runtime.") from None
+        raise MissingFileError(f"there is no {path}; measure with: gsina bench runtime.") from None
 
 
 def begun_runtime(results: Path) -> dict[str, Any] | None:
@@ -228,7 +229,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is broken ({error}); measure again.") from error
+        raise InputError(f"{path} is broken ({error}); measure again.") from error
     if not isinstance(content, dict) or not content.get("rows"):
-        raise ValueError(f"{path} is broken (it has no rows); measure again.")
+        raise InputError(f"{path} is broken (it has no rows); measure again.")
     return content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from gsina.names import check_name
+from gsina.errors import check_name
 from gsina.paper.tables import ciga, explanations, gsat, nodes
 from gsina.paper.tables.table import Table
 

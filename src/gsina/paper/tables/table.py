@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from gsina.names import check_name
+from gsina.errors import InputError, check_name
 from gsina.paper.numbers import Published
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
@@ -103,7 +103,7 @@ class Table:
             )
             cells = [cell for cell in cells if fits(cell, word.lower())]
         if not cells:
-            raise ValueError(
+            raise InputError(
                 f"no cell of the table {self.name} has all of {', '.join(only)} in its row and "
                 "column; for one or the other, run the command for each."
             )

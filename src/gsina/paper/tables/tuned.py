@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gsina.files import save_json
-from gsina.graphs.task import METRICS
 from gsina.methods import make_config
+from gsina.metrics import METRICS
 from gsina.paper.grid.results import Results, metric_of
 from gsina.paper.tables.table import TRIAL_SEED, Cell, Table
 from gsina.runs.job import Job
@@ -205,7 +205,7 @@ def _validation(result: dict[str, Any]) -> float:
     value = result["metrics"]["val"][metric]
     if value is None or math.isnan(value):
         return -math.inf
-    return float(value) if METRICS[metric] else -float(value)
+    return float(value) if METRICS[metric].larger_is_better else -float(value)
 
 
 def describe(recipe: Recipe) -> str:

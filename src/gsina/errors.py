@@ -1,27 +1,25 @@
-"""Names of things: how people read them, and looking them up with an error that suggests."""
+"""What a user can mend, said in one sentence; any other exception is a bug."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-#: Splits and metrics as people read them.
-SPLITS = {
-    "train": "training",
-    "val": "validation",
-    "id_test": "in-distribution test",
-    "test": "test",
-}
-METRICS = {
-    "accuracy": "accuracy",
-    "roc_auc": "ROC-AUC",
-    "mcc": "MCC",
-    "f1": "F1",
-    "rmse": "RMSE",
-    "r2": "R2",
-    "explanation_auc": "explanation ROC-AUC",
-    "precision_at_5": "precision@5",
-}
+
+class InputError(ValueError):
+    """Something that the user can mend; the message says what was got, expected, and what to do."""
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """A file or folder that is not there."""
+
+
+class MissingPackageError(InputError, ImportError):
+    """An optional package that is not installed."""
+
+
+class DownloadError(InputError, ConnectionError):
+    """A file that could not be fetched."""
 
 
 def check_name(name: str, known: Iterable[str], what: str) -> str:
@@ -33,7 +31,7 @@ def check_name(name: str, known: Iterable[str], what: str) -> str:
         what: The kind of thing, for the message: ``"method"``, ``"dataset"``.
 
     Raises:
-        ValueError: One sentence with the nearest name and the list of all.
+        InputError: One sentence with the nearest name and the list of all.
     """
     names = sorted(known)
     if name in names:
@@ -44,4 +42,4 @@ def check_name(name: str, known: Iterable[str], what: str) -> str:
     near.sort(key=lambda one: sorted(one) != sorted(name.lower()))
     hint = f" did you mean {spelt[near[0]]!r}?" if near else ""
     known_names = f"known: {', '.join(names)}" if names else "there are none"
-    raise ValueError(f"unknown {what} {name!r};{hint} {known_names}.")
+    raise InputError(f"unknown {what} {name!r};{hint} {known_names}.")
