@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+from typer.testing import CliRunner, Result
 
+from gsina.cli import app
 from gsina.ops import compiled
+
+Invoke = Callable[..., Result]
 
 settings.register_profile("local", deadline=None)
 # A failure on a build machine must come back on the next run, so examples are fixed there.
@@ -47,3 +52,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("needs the real datasets; set GSINA_DATA to their folder")
     if item.get_closest_marker("cuda") and not torch.cuda.is_available():
         pytest.skip("needs a CUDA device, and there is none")
+
+
+@pytest.fixture
+def gsina(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Call ``gsina("train", ...)`` in an empty folder; a bug in the program raises."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GSINA_DEBUG", raising=False)
+
+    def invoke(*arguments: object) -> Result:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return invoke

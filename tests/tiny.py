@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch_geometric.data import Data
@@ -12,6 +13,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
+from gsina.training.listeners import Listener
 
 CLASSES = Task("multiclass", 3)
 FEATURES = 4
@@ -70,3 +72,18 @@ def dataset(per_class: int = 8, **splits: PackedGraphs) -> Dataset:
     names: tuple[spmotif.Split, ...] = ("train", "val", "test")
     drawn = {name: splits.get(name) or motifs(per_class, name) for name in names}
     return Dataset("spmotif", CLASSES, drawn)
+
+
+class Heard(Listener):
+    """A listener of functions, for tests."""
+
+    def __init__(self, on_batch: Any = None, on_epoch: Any = None) -> None:
+        self.batch, self.epoch = on_batch, on_epoch
+
+    def on_batch(self, done: int, of: int) -> None:
+        if self.batch is not None:
+            self.batch(done, of)
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        if self.epoch is not None:
+            self.epoch(record)

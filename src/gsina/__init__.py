@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gsina.estimators import GraphClassifier, GraphRegressor, NodeClassifier
     from gsina.methods.gsina import GSINA
-    from gsina.models.folder import load_model
     from gsina.nn.attention import Attention, GraphSinkhornAttention
     from gsina.ops.soft_top_r import soft_top_r
+    from gsina.runs.trained import load_model
 
 __version__ = "0.1.0"
 
@@ -34,7 +34,7 @@ _HOMES = {
     "GraphRegressor": "gsina.estimators",
     "GraphSinkhornAttention": "gsina.nn",
     "NodeClassifier": "gsina.estimators",
-    "load_model": "gsina.models.folder",
+    "load_model": "gsina.runs.trained",
     "soft_top_r": "gsina.ops",
 }
 _MODULES = (

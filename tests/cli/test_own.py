@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -100,11 +101,11 @@ def test_predict_answers_every_row_in_order(gsina, trained, tmp_path):
 
 
 def test_the_file_agrees_with_the_model_in_python(gsina, trained, tmp_path, monkeypatch):
-    from gsina.models import predict as own_predict
+    from gsina.formats import molecule_tables
     from gsina.molecules.packing import pack_smiles
 
-    small = own_predict.stream_molecules
-    monkeypatch.setattr(own_predict, "stream_molecules", lambda *a: small(*a, chunk=4))
+    small = partial(molecule_tables.stream_molecules, chunk=4)
+    monkeypatch.setattr(molecule_tables, "stream_molecules", small)
     file = molecules(tmp_path / "new.csv", count=9)
     assert gsina("predict", trained, file, "-o", "out.csv").exit_code == 0
     rows = [row for row in read(tmp_path / "out.csv") if row["prediction"]]

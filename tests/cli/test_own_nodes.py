@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gsina.cli.own_options import OPTIONS
+from gsina.cli.file_options import OPTIONS
 from gsina.formats import read_nodes
 from gsina.models.folder import load_model
 
@@ -46,13 +46,13 @@ def test_units_do_not_matter(gsina, tmp_path):
     assert len(model.featuriser["scaling"]["node"]["mean"]) == 2
     # What the model says of the file is what it said in training.
     own = read_nodes(tmp_path / "nodes.csv", tmp_path / "edges.csv", features=["a", "amount"])
-    shares = model.probabilities(model.predict(own.dataset.train).logits)[:, 0]
+    shares = model.probabilities(model.predict(own.train).logits)[:, 0]
     assert gsina("predict", "run", *TABLES, "-o", "out.csv").exit_code == 0
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     found = torch.tensor([float(row["probability_good"]) for row in rows])
     torch.testing.assert_close(found, shares, atol=1e-5, rtol=1e-5)
-    test = [int(name[1:]) for name in own.names["test"]]
+    test = [int(name[1:]) for name in own.origin.names["test"]]
     right = [rows[node]["prediction"] == rows[node]["label"] for node in test]
     assert sum(right) / len(right) == model.metrics["test"]["accuracy"]
     assert gsina("explain", "run", *TABLES, "--top", 2, "-o", "page.html").exit_code == 0

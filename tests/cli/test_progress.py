@@ -8,6 +8,8 @@ from rich.console import Console
 from gsina.cli import progress, show
 from gsina.cli.progress import Epochs, load_with_bar
 from gsina.datasets.catalog import DATASETS, Entry
+from gsina.metrics import metric_text
+from gsina.runs.recipe import NamedData
 
 
 def record(epoch: int, accuracy: float, best: bool) -> dict:
@@ -37,9 +39,10 @@ def output_of(monkeypatch, terminal: bool, play) -> str:
     return file.getvalue()
 
 
-def test_one_plain_line_an_epoch_without_a_terminal(monkeypatch, clock):
+def test_one_plain_line_per_epoch_without_a_terminal(monkeypatch, clock):
     def play() -> None:
         with Epochs("gsina", 4, "accuracy") as bar:
+            bar.on_trial("", 0)
             bar.on_batch(1, 2)
             clock[0] = 10.0
             bar.on_epoch(record(0, 0.5, True))
@@ -47,15 +50,16 @@ def test_one_plain_line_an_epoch_without_a_terminal(monkeypatch, clock):
             bar.on_epoch(record(1, 0.25, False))
 
     assert output_of(monkeypatch, False, play).splitlines() == [
-        "gsina 1/4  loss 0.750  val 50.0 %  best 50.0 %  ≤ 0:30 left  1.5 s an epoch",
-        "gsina 2/4  loss 0.750  val 25.0 %  best 50.0 %  ≤ 0:20 left  1.5 s an epoch",
+        "gsina 1/4  loss 0.750  val 50.0 %  best 50.0 %  ≤ 0:30 left  1.5 s per epoch",
+        "gsina 2/4  loss 0.750  val 25.0 %  best 50.0 %  ≤ 0:20 left  1.5 s per epoch",
         "gsina stopped after 2 epochs: no better one came any more",
     ]
 
 
 def test_a_live_bar_on_a_terminal(monkeypatch, clock):
     def play() -> None:
-        with Epochs("gsina", 100, "accuracy", 2, 0.6) as bar:
+        with Epochs("gsina", 100, "accuracy") as bar:
+            bar.on_trial("", 2, 0.6)
             bar.on_batch(1, 2)
             clock[0] = 60.0
             bar.on_epoch(record(2, 0.7, True))
@@ -73,9 +77,9 @@ def test_times(seconds, text):
 
 
 def test_numbers():
-    assert show.number(0.123, "accuracy") == "12.3 %"
-    assert show.number(0.123, "rmse") == "0.123"
-    assert show.number(None, "accuracy") == show.number(float("nan"), "rmse") == "-"
+    assert metric_text(0.123, "accuracy") == "12.3 %"
+    assert metric_text(0.123, "rmse") == "0.123"
+    assert metric_text(None, "accuracy") == metric_text(float("nan"), "rmse") == "-"
 
 
 def test_the_first_preparation_shows_how_far_it_is(monkeypatch):
@@ -83,14 +87,14 @@ def test_the_first_preparation_shows_how_far_it_is(monkeypatch):
     monkeypatch.setattr(show, "console", screen)
     told = []
 
-    def load(*, size, progress=None):
+    def load(*, size: int, progress=None):
         progress(3, size)
         told.append(size)
         return "the data"
 
     entry = Entry("made-up", load, "", "", "accuracy", "none", lambda: True)
     monkeypatch.setitem(DATASETS, "made-up", entry)
-    assert load_with_bar("made-up", {"size": 7}) == "the data"
+    assert load_with_bar(NamedData(name="made-up", options={"size": 7})) == "the data"
     assert told == [7]
     assert "preparing made-up" in screen.file.getvalue()
     assert "3 of 7" in screen.file.getvalue()

@@ -22,7 +22,7 @@ from gsina import GraphClassifier, GraphRegressor, NodeClassifier
 from gsina.formats import from_pyg, read_data_file, read_graphs
 from gsina.graphs.packed import PackedGraphs
 from gsina.models.folder import load_model
-from gsina.models.predict import predict_file
+from gsina.models.predict import predict_files
 
 FEW = {"hidden_channels": 8, "num_layers": 2, "epochs": 2, "dropout": 0.0, "batch_size": 16}
 QUICK = {**FEW, "epochs": 25, "learning_rate": 2e-2, "patience": None}
@@ -127,7 +127,7 @@ def test_scores_of_own_data_whose_classes_are_text(numbers):
     own = from_pyg(graphs)
     model = GraphClassifier(**FEW).fit(own)
     assert model.classes_.tolist() == list(map(str, numbers))
-    whole = own.dataset.train
+    whole = own.train
     assert model.score(whole) == pytest.approx(model.model_.score(whole)["accuracy"])
 
 
@@ -140,7 +140,7 @@ def test_a_model_of_own_data_reads_new_files(tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
     model = GraphClassifier(**FEW).fit(read_graphs(tmp_path / "a.jsonl"))
     model.save(tmp_path / "model")
-    predict_file(load_model(tmp_path / "model"), tmp_path / "a.jsonl", tmp_path / "out.jsonl")
+    predict_files(load_model(tmp_path / "model"), [tmp_path / "a.jsonl"], tmp_path / "out.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["prediction"] for row in rows] == model.predict(graphs).tolist()
 
@@ -149,7 +149,7 @@ def test_scores_of_own_nodes_whose_classes_are_text(tmp_path):
     torch.save(nodes().to_dict(), tmp_path / "a.pt")
     own = read_data_file(tmp_path / "a.pt")
     model = NodeClassifier(**{**QUICK, "epochs": 15}).fit(own)
-    test = own.dataset.test
+    test = own.test
     assert model.score(test) > 0.5
     assert model.score(test) == pytest.approx(model.model_.score(test)["accuracy"])
 

@@ -41,28 +41,28 @@ def test_lines_a_list_and_a_folder_are_the_same(tmp_path: Path) -> None:
     for number, graph in enumerate(GRAPHS):
         (folder / f"{number:02}.json").write_text(json.dumps(graph))
     first = read_graphs(lines)
-    assert first.dataset.task == Task("binary", 1, "roc_auc")
-    assert sorted(row for rows in first.rows.values() for row in rows) == list(range(1, 13))
-    assert first.source["features"] == {"node": 2, "edge": 0}
-    assert first.source["kind"] == "graphs"
+    assert first.task == Task("binary", 1, "roc_auc")
+    assert sorted(row for rows in first.origin.rows.values() for row in rows) == list(range(1, 13))
+    assert first.origin.reading["features"] == {"node": 2, "edge": 0}
+    assert first.origin.reading["kind"] == "graphs"
     for path in (packed, whole, folder):
         again = read_graphs(path)
-        assert again.names == first.names
-        for part, graphs in first.dataset.splits.items():
+        assert again.origin.names == first.origin.names
+        for part, graphs in first.splits.items():
             for name, value in graphs.tensors().items():
-                assert torch.equal(value, again.dataset.splits[part].tensors()[name])
+                assert torch.equal(value, again.splits[part].tensors()[name])
 
 
 def test_edges_get_their_opposite_unless_directed(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "a.jsonl", [path_graph(3, i % 2) for i in range(9)])
-    both = read_graphs(path).dataset.train.batch([0])
+    both = read_graphs(path).train.batch([0])
     assert {tuple(pair) for pair in both.edge_index.t().tolist()} == {
         (0, 1),
         (1, 0),
         (1, 2),
         (2, 1),
     }
-    one = read_graphs(path, directed=True).dataset.train.batch([0])
+    one = read_graphs(path, directed=True).train.batch([0])
     assert one.edge_index.tolist() == [[0, 1], [1, 2]]
 
 
@@ -73,15 +73,15 @@ def test_edge_features_and_bare_nodes(tmp_path: Path) -> None:
     ]
     values[4] = {"nodes": 1, "edges": [], "label": 0}
     own = read_graphs(jsonl(tmp_path / "a.jsonl", values))
-    batch = own.dataset.train.batch(range(len(own.dataset.train)))
+    batch = own.train.batch(range(len(own.train)))
     assert bool((batch.x == 1).all())
     assert batch.edge_attr is not None
     assert batch.edge_attr[:4].tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
-    assert own.dataset.scaling == {
+    assert own.scaling == {
         "node": {"mean": [0], "scale": [1]},  # a constant stays 1
         "edge": {"mean": [2, 3], "scale": [1, 1]},
     }
-    assert "1 graphs have no edges and are kept." in own.warnings
+    assert "1 graphs have no edges and are kept." in own.notes
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_edge_features_and_bare_nodes(tmp_path: Path) -> None:
 def test_splits(tmp_path: Path, split: str, column: str | None, test: str) -> None:
     values = [graph | {"lab": "B" if i < 2 else "A"} for i, graph in enumerate(GRAPHS)]
     own = read_graphs(jsonl(tmp_path / "a.jsonl", values), split=split, split_column=column)
-    assert test in own.names["test"]
-    assert "id_test" in own.names
+    assert test in own.origin.names["test"]
+    assert "id_test" in own.origin.names
 
 
 def test_labels_of_many_kinds(tmp_path: Path) -> None:
     def task(labels: list[Any], **options: Any) -> Task:
         values = [path_graph(3, label) for label in labels]
-        return read_graphs(jsonl(tmp_path / "a.jsonl", values), **options).dataset.task
+        return read_graphs(jsonl(tmp_path / "a.jsonl", values), **options).task
 
     assert task([True, False, None] * 4) == Task("binary", 1, "roc_auc")
     assert task(["x", "y", "z"] * 4) == Task("multiclass", 3, "accuracy")
@@ -152,18 +152,18 @@ def test_bad_graphs_have_a_reason_and_the_others_go_on(
     tmp_path: Path, value: Any, reason: str
 ) -> None:
     own = read_graphs(jsonl(tmp_path / "a.jsonl", [*GRAPHS[:3], value, *GRAPHS[3:]]))
-    ((row, why),) = own.unreadable
+    ((row, why),) = own.origin.unreadable
     assert row == 4
     with pytest.raises(ValueError, match=reason):
         raise ValueError(why)
-    assert "1 rows could not be read and are left out: 4" in own.warnings[0]
-    assert sum(map(len, own.rows.values())) == 12
+    assert "1 rows could not be read and are left out: 4" in own.notes[0]
+    assert sum(map(len, own.origin.rows.values())) == 12
 
 
 def test_self_loops_are_kept_and_said(tmp_path: Path) -> None:
     values = [*GRAPHS, {"nodes": [[0, 0]], "edges": [[0, 0]], "label": 1}]
     own = read_graphs(jsonl(tmp_path / "a.jsonl", values))
-    assert "1 graphs have edges from a node to itself, which are kept." in own.warnings
+    assert "1 graphs have edges from a node to itself, which are kept." in own.notes
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_folders_without_graphs_and_other_files(tmp_path: Path) -> None:
     for number, graph in enumerate(GRAPHS):
         (tmp_path / f"{number}.json").write_text(json.dumps(graph))
     (tmp_path / "README").write_text("")
-    assert "1 files of the folder do not end in .json" in read_graphs(tmp_path).warnings[0]
+    assert "1 files of the folder do not end in .json" in read_graphs(tmp_path).notes[0]
 
 
 def test_fields_rules_and_long_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from gsina.formats import read_molecules, stream_molecules
 from gsina.formats.table import read_columns
 from gsina.graphs.task import Task
 from gsina.molecules import prepare
-from gsina.molecules.features import ATOM_FEATURE_SIZES, FEATURIZER_VERSION, featurize
+from gsina.molecules.features import ATOM_FEATURE_SIZES, FEATURES_VERSION, featurize
 from gsina.molecules.scaffolds import scaffold_split
 
 pytest.importorskip("rdkit")
@@ -37,22 +37,24 @@ def test_ten_rows_are_enough(small: Path, split: str) -> None:
     own = read_molecules(
         small, smiles="smiles", targets=["active"], split=split, split_column=column
     )
-    assert own.dataset.task == Task("binary", 1, "roc_auc")
+    assert own.task == Task("binary", 1, "roc_auc")
     assert own.class_names == ("0", "1")
-    assert own.dataset.node_sizes == ATOM_FEATURE_SIZES
-    assert {"train", "val", "test"} <= set(own.dataset.splits)
-    assert sorted(row for rows in own.rows.values() for row in rows) == list(range(2, 12))
-    for part, graphs in own.dataset.splits.items():
-        assert len(graphs) == len(own.names[part]) == len(own.rows[part])
-        for place, (name, row) in enumerate(zip(own.names[part], own.rows[part], strict=True)):
+    assert own.node_sizes == ATOM_FEATURE_SIZES
+    assert {"train", "val", "test"} <= set(own.splits)
+    assert sorted(row for rows in own.origin.rows.values() for row in rows) == list(range(2, 12))
+    for part, graphs in own.splits.items():
+        assert len(graphs) == len(own.origin.names[part]) == len(own.origin.rows[part])
+        for place, (name, row) in enumerate(
+            zip(own.origin.names[part], own.origin.rows[part], strict=True)
+        ):
             batch = graphs.batch([place])
             assert name == SMILES[row - 2]
             assert np.array_equal(batch.x.numpy(), featurize(name).x)
             assert batch.labels.item() == row % 2
-    assert json.loads(json.dumps(own.source)) == own.source
-    assert own.source["kind"] == "molecules"
-    assert own.source["featurizer"] == FEATURIZER_VERSION
-    assert own.source["split"]["rule"] == split
+    assert json.loads(json.dumps(own.origin.reading)) == own.origin.reading
+    assert own.origin.reading["kind"] == "molecules"
+    assert own.origin.reading["version"] == FEATURES_VERSION
+    assert own.origin.split["rule"] == split
 
 
 def test_bad_rows_are_counted_and_kept_out(tmp_path: Path) -> None:
@@ -61,15 +63,13 @@ def test_bad_rows_are_counted_and_kept_out(tmp_path: Path) -> None:
     own = read_molecules(
         table(tmp_path / "a.csv", rows), smiles="smiles", targets="active", split="random"
     )
-    assert [row for row, _ in own.unreadable] == [5, 6, 7, 8]
-    reasons = dict(own.unreadable)
+    assert [row for row, _ in own.origin.unreadable] == [5, 6, 7, 8]
+    reasons = dict(own.origin.unreadable)
     assert "valence" in reasons[5]
     assert "empty" in reasons[6]
     assert "1 cells" in reasons[8]
-    assert own.warnings[0].startswith(
-        "4 rows could not be read and are left out: 5, 6, 7, 8; row 5"
-    )
-    assert sum(map(len, own.rows.values())) == 10
+    assert own.notes[0].startswith("4 rows could not be read and are left out: 5, 6, 7, 8; row 5")
+    assert sum(map(len, own.origin.rows.values())) == 10
 
 
 def test_text_numbers_and_many_targets(tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ def test_text_numbers_and_many_targets(tmp_path: Path) -> None:
         return read_molecules(path, smiles="smiles", targets=targets, split="random", **options)
 
     assert read("word").class_names == ("no", "yes")
-    assert read("value").dataset.task == Task("regression", 1, "rmse")
-    assert read("class").dataset.task == Task("multiclass", 3, "accuracy")
-    assert read("value", "class").dataset.task == Task("regression", 2, "rmse")
+    assert read("value").task == Task("regression", 1, "rmse")
+    assert read("class").task == Task("multiclass", 3, "accuracy")
+    assert read("value", "class").task == Task("regression", 2, "rmse")
     with pytest.raises(ValueError, match="row 2: target 'word' is 'no'; expected a number"):
         read("word", kind="regression")
 
@@ -97,21 +97,21 @@ def test_a_column_of_groups_and_ones_own_split(tmp_path: Path) -> None:
             path, smiles="smiles", targets=["active"], split=split, split_column=column
         )
 
-    assert read("own", "fold").rows == {
+    assert read("own", "fold").origin.rows == {
         "train": (2, 3, 4, 5, 6, 7),
         "val": (8, 9),
         "test": (10, 11),
     }
     by_lab = read("column", "lab")
-    assert by_lab.rows["test"] == (8, 9)
-    assert by_lab.rows["val"] == (10, 11)
-    assert len(by_lab.rows["id_test"]) == 2
-    for part, rows in by_lab.rows.items():
+    assert by_lab.origin.rows["test"] == (8, 9)
+    assert by_lab.origin.rows["val"] == (10, 11)
+    assert len(by_lab.origin.rows["id_test"]) == 2
+    for part, rows in by_lab.origin.rows.items():
         labs = ["AAAAAABBCC"[row - 2] for row in rows]
-        environment = by_lab.dataset.splits[part].environment
+        environment = by_lab.splits[part].environment
         assert environment is not None
         assert environment.tolist() == ["ABC".index(lab) for lab in labs]
-    assert read("own", "fold").dataset.train.environment is None
+    assert read("own", "fold").train.environment is None
     with pytest.raises(ValueError, match="column 'one' has one value only, 'x'"):
         read("column", "one")
     with pytest.raises(ValueError, match=r"row 2 of a\.csv: column 'lab' is 'A'; expected train"):
@@ -129,7 +129,7 @@ def test_duplicates_across_splits_are_counted(tmp_path: Path) -> None:
         split="own",
         split_column="fold",
     )
-    assert own.warnings == (
+    assert own.notes == (
         "2 molecules are in more than one split, the first in row 2 (train) and row 12 (test); "
         "scores on them flatter the model.",
     )
@@ -174,11 +174,11 @@ def test_the_second_reading_comes_from_the_cache(
     assert steps[-1] == (20, 20)
     monkeypatch.setattr(prepare, "pack_smiles", None)  # Were it called, it would fail.
     second = read("random")
-    assert second.rows == first.rows
-    for part, graphs in first.dataset.splits.items():
+    assert second.origin.rows == first.origin.rows
+    for part, graphs in first.splits.items():
         for name, value in graphs.tensors().items():
-            assert torch.equal(value, second.dataset.splits[part].tensors()[name])
-    assert read("scaffold").names.keys() == {"train", "val", "test", "id_test"}
+            assert torch.equal(value, second.splits[part].tensors()[name])
+    assert read("scaffold").origin.names.keys() == {"train", "val", "test", "id_test"}
     (cache,) = (tmp_path / "cache").iterdir()
     cache.write_bytes(b"broken")
     with pytest.raises(TypeError):  # Made again.
@@ -224,9 +224,9 @@ def test_real_molecules_by_scaffold(name: str, target: str) -> None:
     if not path.is_file():
         pytest.skip(f"{path} is not at hand")
     own = read_molecules(path, smiles="smiles", targets=[target])
-    assert own.unreadable == ()
+    assert own.origin.unreadable == ()
     smiles = read_columns(path, ["smiles"]).cells["smiles"]
     train, val, test = scaffold_split(smiles)  # The rule of MoleculeNet and OGB.
-    assert own.rows["test"] == tuple(sorted(test + 2))
-    assert own.rows["val"] == tuple(sorted(val + 2))
-    assert sorted(own.rows["train"] + own.rows["id_test"]) == sorted(train + 2)
+    assert own.origin.rows["test"] == tuple(sorted(test + 2))
+    assert own.origin.rows["val"] == tuple(sorted(val + 2))
+    assert sorted(own.origin.rows["train"] + own.origin.rows["id_test"]) == sorted(train + 2)

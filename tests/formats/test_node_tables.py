@@ -8,7 +8,7 @@ import torch
 
 from gsina.formats import node_tables as nodes
 from gsina.formats import read_node_graph, read_nodes
-from gsina.formats.result import OwnData
+from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 
 COUNT = 20
@@ -36,18 +36,18 @@ def ring(folder: Path, **changes: str) -> dict[str, Path]:
     return write(folder, node_rows, edge_rows, header)
 
 
-def read(paths: dict[str, Path], **options: Any) -> OwnData:
+def read(paths: dict[str, Path], **options: Any) -> Dataset:
     return read_nodes(**paths, features=["age", "amount"], **options)  # type: ignore[arg-type]
 
 
 def test_one_graph_with_a_mask_a_split(tmp_path: Path) -> None:
     own = read(ring(tmp_path))
-    assert own.dataset.task == Task("binary", 1, "roc_auc", "node")
+    assert own.task == Task("binary", 1, "roc_auc", "node")
     assert own.class_names == ("fraud", "ok")
-    assert own.names["all"][3] == "acc-3"
-    assert own.rows["all"] == tuple(range(2, COUNT + 2))
+    assert own.origin.names["all"][3] == "acc-3"
+    assert own.origin.rows["all"] == tuple(range(2, COUNT + 2))
     masks = []
-    for part, graphs in own.dataset.splits.items():
+    for part, graphs in own.splits.items():
         assert len(graphs) == 1
         assert graphs.x.tolist() == [[i, i / 2] for i in range(COUNT)]
         assert graphs.edge_index.size(1) == 2 * COUNT
@@ -55,50 +55,50 @@ def test_one_graph_with_a_mask_a_split(tmp_path: Path) -> None:
         assert graphs.node_y[:4, 0].tolist() == [1, 0, 1, 0]
         assert graphs.mask is not None
         places = graphs.mask.nonzero().flatten().tolist()
-        assert own.rows[part] == tuple(place + 2 for place in places)
-        assert own.names[part] == tuple(f"acc-{place}" for place in places)
+        assert own.origin.rows[part] == tuple(place + 2 for place in places)
+        assert own.origin.names[part] == tuple(f"acc-{place}" for place in places)
         masks.append(graphs.mask)
     assert [int(mask.sum()) for mask in masks] == [12, 4, 4]
     assert bool((torch.stack(masks).sum(0) == 1).all())
-    assert own.source["features"] == ["age", "amount"]
+    assert own.origin.reading["features"] == ["age", "amount"]
 
 
 def test_by_environment_the_last_are_held_out(tmp_path: Path) -> None:
     own = read(ring(tmp_path), environment="region")
-    assert own.names["test"] == tuple(f"acc-{i}" for i in range(16, 20))
-    assert own.names["val"] == tuple(f"acc-{i}" for i in range(12, 16))
-    assert len(own.names["train"] + own.names["id_test"]) == 12
-    assert own.source["split"]["rule"] == "environment"
+    assert own.origin.names["test"] == tuple(f"acc-{i}" for i in range(16, 20))
+    assert own.origin.names["val"] == tuple(f"acc-{i}" for i in range(12, 16))
+    assert len(own.origin.names["train"] + own.origin.names["id_test"]) == 12
+    assert own.origin.split["rule"] == "environment"
 
 
 def test_environments_of_numbers_are_sorted_as_numbers(tmp_path: Path) -> None:
     rows = [f"{i},{i % 2},{9 + i // 4}" for i in range(12)]  # 9, 10, 11
     paths = write(tmp_path, rows, ["0,1"], "id,label,env")
     own = read_nodes(**paths, environment="env")
-    assert own.names["test"] == ("8", "9", "10", "11")
-    assert "no feature columns; every node gets a constant 1" in own.warnings[-1]
+    assert own.origin.names["test"] == ("8", "9", "10", "11")
+    assert "no feature columns; every node gets a constant 1" in own.notes[-1]
 
 
 def test_two_environments_and_one(tmp_path: Path) -> None:
     rows = [f"{i},{i % 2},{'AB'[i // 6]},x" for i in range(12)]
     paths = write(tmp_path, rows, ["0,1"], "id,label,env,one")
     own = read_nodes(**paths, environment="env", features=[])
-    assert own.names["test"] == tuple(map(str, range(6, 12)))
-    assert "validation is drawn at random" in own.warnings[0]
+    assert own.origin.names["test"] == tuple(map(str, range(6, 12)))
+    assert "validation is drawn at random" in own.notes[0]
     with pytest.raises(ValueError, match="column 'one' has one environment only, 'x'"):
         read_nodes(**paths, environment="one", features=[])
 
 
 def test_by_time_the_latest_are_held_out(tmp_path: Path) -> None:
     own = read(ring(tmp_path), time="day")
-    assert own.names["test"] == tuple(f"acc-{i}" for i in range(16, 20))
-    assert own.names["val"] == tuple(f"acc-{i}" for i in range(12, 16))
+    assert own.origin.names["test"] == tuple(f"acc-{i}" for i in range(16, 20))
+    assert own.origin.names["val"] == tuple(f"acc-{i}" for i in range(12, 16))
 
 
 def test_ones_own_split_and_gaps(tmp_path: Path) -> None:
     own = read(ring(tmp_path), split_column="fold")
-    assert own.names["test"] == ("acc-16", "acc-17", "acc-18")
-    assert "1 nodes have no word in 'fold' and are in no split." in own.warnings
+    assert own.origin.names["test"] == ("acc-16", "acc-17", "acc-18")
+    assert "1 nodes have no word in 'fold' and are in no split." in own.notes
     with pytest.raises(
         ValueError, match=r"row 3 of nodes\.csv: column 'fold' is 'nope'; expected train"
     ):
@@ -107,24 +107,24 @@ def test_ones_own_split_and_gaps(tmp_path: Path) -> None:
 
 def test_missing_labels_are_masked_and_counted(tmp_path: Path) -> None:
     own = read(ring(tmp_path, node2="acc-2,,1,1,r0,2024-01-03,train"), split_column="fold")
-    assert "1 of 20 rows have no label and do not count." in own.warnings
-    mask, y = own.dataset.train.mask, own.dataset.train.node_y
+    assert "1 of 20 rows have no label and do not count." in own.notes
+    mask, y = own.train.mask, own.train.node_y
     assert mask is not None
     assert y is not None
     assert not mask[2]
     assert y[2].isnan().all()
-    assert len(own.names["train"]) == 11
+    assert len(own.origin.names["train"]) == 11
 
 
 def test_edges_are_said_and_kept_or_counted_once(tmp_path: Path) -> None:
     own = read(ring(tmp_path, edge3="acc-0,acc-1", edge4="acc-7,acc-7", edge5="acc-1,acc-0"))
-    repeat, loop = own.warnings[-2:]
+    repeat, loop = own.notes[-2:]
     assert repeat == "1 rows of edges.csv repeat an edge, which counts once; the first is row 5."
     kept = "lead from a node to itself and are kept; the first is row 6."
     assert loop == f"1 edges of edges.csv {kept}"
-    pairs = own.dataset.train.edge_index.t().tolist()
+    pairs = own.train.edge_index.t().tolist()
     assert pairs.count([0, 1]) == pairs.count([1, 0]) == pairs.count([7, 7]) == 1
-    one_way = read(ring(tmp_path), directed=True).dataset.train.edge_index
+    one_way = read(ring(tmp_path), directed=True).train.edge_index
     assert one_way.size(1) == COUNT
 
 
@@ -172,11 +172,11 @@ def test_a_column_with_another_use_is_no_feature(
 
 def test_the_scaling_is_that_of_the_training_nodes(tmp_path: Path) -> None:
     own = read(ring(tmp_path), split_column="fold")
-    told = own.dataset.scaling["node"]
+    told = own.scaling["node"]
     assert told["mean"] == [5.5, 2.75]  # of accounts 0 to 11
     assert told["scale"] == pytest.approx([143**0.5 / 12**0.5, 143**0.5 / 12**0.5 / 2])
     bare = read_nodes(**ring(tmp_path), features=[], split_column="fold")
-    assert bare.dataset.scaling == {}
+    assert bare.scaling == {}
 
 
 def test_messages_name_the_file_and_say_what_to_do(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_one_class_in_training_is_named(tmp_path: Path) -> None:
 
 def test_bad_rows_of_later_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "BLOCK", 3)
-    assert read(ring(tmp_path)).dataset.train.x[:, 0].tolist() == list(range(COUNT))
+    assert read(ring(tmp_path)).train.x[:, 0].tolist() == list(range(COUNT))
     with pytest.raises(ValueError, match=r"row 12 of edges.csv"):
         read(ring(tmp_path, edge10="acc-4,nowhere"))
 

@@ -23,23 +23,23 @@ GRAPHS = [path_graph(2 + i, i % 2, year=i) for i in range(12)]
 
 def test_one_list_is_divided() -> None:
     own = from_pyg(GRAPHS)
-    assert own.dataset.task == Task("binary", 1, "roc_auc")
-    assert set(own.names) == {"train", "val", "test"}
-    for part, graphs in own.dataset.splits.items():
-        for place, row in enumerate(own.rows[part]):
+    assert own.task == Task("binary", 1, "roc_auc")
+    assert set(own.origin.names) == {"train", "val", "test"}
+    for part, graphs in own.splits.items():
+        for place, row in enumerate(own.origin.rows[part]):
             assert torch.equal(graphs.batch([place]).x, GRAPHS[row - 1].x)
             assert graphs.batch([place]).labels.item() == (row - 1) % 2
-    assert "12" in from_pyg(GRAPHS, split="size").names["test"]
-    assert "12" in from_pyg(GRAPHS, split="time", split_column="year").names["test"]
+    assert "12" in from_pyg(GRAPHS, split="size").origin.names["test"]
+    assert "12" in from_pyg(GRAPHS, split="time", split_column="year").origin.names["test"]
 
 
 def test_given_splits_are_kept() -> None:
     own = from_pyg(GRAPHS[:6], GRAPHS[6:9], GRAPHS[9:])
-    assert own.rows == {"train": (1, 2, 3, 4, 5, 6), "val": (7, 8, 9), "test": (10, 11, 12)}
+    assert own.origin.rows == {"train": (1, 2, 3, 4, 5, 6), "val": (7, 8, 9), "test": (10, 11, 12)}
     no_val = from_pyg(GRAPHS[:9], test=GRAPHS[9:])
-    assert no_val.rows["test"] == (10, 11, 12)
-    assert len(no_val.rows["val"]) == 2
-    assert set(from_pyg(GRAPHS[:9], GRAPHS[9:]).rows) == {"train", "val"}
+    assert no_val.origin.rows["test"] == (10, 11, 12)
+    assert len(no_val.origin.rows["val"]) == 2
+    assert set(from_pyg(GRAPHS[:9], GRAPHS[9:]).origin.rows) == {"train", "val"}
 
 
 def test_labels_of_many_kinds() -> None:
@@ -47,12 +47,12 @@ def test_labels_of_many_kinds() -> None:
         path_graph(3, [[float(i % 2), float("nan") if i == 4 else float(i % 3 > 0)]])
         for i in range(12)
     ]
-    assert from_pyg(many).dataset.task == Task("binary", 2, "roc_auc")
+    assert from_pyg(many).task == Task("binary", 2, "roc_auc")
     numbers = from_pyg([path_graph(3, [i / 7]) for i in range(12)])
-    assert numbers.dataset.task == Task("regression", 1, "rmse")
-    y = numbers.dataset.train.y
+    assert numbers.task == Task("regression", 1, "rmse")
+    y = numbers.train.y
     assert y is not None
-    expected = torch.tensor([(row - 1) / 7 for row in numbers.rows["train"]])
+    expected = torch.tensor([(row - 1) / 7 for row in numbers.origin.rows["train"]])
     assert torch.equal(y[:, 0], expected)
 
 
@@ -72,8 +72,8 @@ def test_a_real_tu_dataset() -> None:
     if not (files.data_dir() / "tu/PROTEINS.zip").is_file():
         pytest.skip("tu/PROTEINS.zip is not at hand")
     own = read_tu_graphs("PROTEINS", split="size")
-    assert own.dataset.task == Task("binary", 1, "roc_auc")
+    assert own.task == Task("binary", 1, "roc_auc")
     assert own.class_names == ("1", "2")
-    assert sum(map(len, own.rows.values())) == 1113
-    sizes = {part: graphs.node_ptr.diff() for part, graphs in own.dataset.splits.items()}
+    assert sum(map(len, own.origin.rows.values())) == 1113
+    sizes = {part: graphs.node_ptr.diff() for part, graphs in own.splits.items()}
     assert int(sizes["test"].min()) >= int(sizes["val"].max()) >= int(sizes["train"].max())

@@ -30,21 +30,21 @@ def test_both_kinds_of_files(tmp_path: Path, ending: str) -> None:
     path, tensors = tmp_path / f"a.{ending}", parts()
     save_file(tensors, path) if ending == "safetensors" else torch.save(tensors, path)
     own = read_data_file(path)
-    assert own.dataset.task == Task("multiclass", 3, "accuracy", "node")
-    assert torch.equal(own.dataset.train.x, tensors["x"])
-    assert torch.equal(own.dataset.train.edge_index, tensors["edge_index"])
+    assert own.task == Task("multiclass", 3, "accuracy", "node")
+    assert torch.equal(own.train.x, tensors["x"])
+    assert torch.equal(own.train.edge_index, tensors["edge_index"])
     for part in ("train", "val", "test"):
-        mask = own.dataset.splits[part].mask
+        mask = own.splits[part].mask
         assert mask is not None
         assert torch.equal(mask, tensors[f"{part}_mask"])
-    assert own.names["test"] == ("9", "10", "11")
-    assert own.source["split"]["rule"] == "own"
+    assert own.origin.names["test"] == ("9", "10", "11")
+    assert own.origin.split["rule"] == "own"
 
 
 def test_pyg_data_as_a_dict(tmp_path: Path) -> None:
     data = pytest.importorskip("torch_geometric.data").Data(**parts())
     torch.save(data.to_dict(), tmp_path / "a.pt")
-    assert len(read_data_file(tmp_path / "a.pt").names["train"]) == 6
+    assert len(read_data_file(tmp_path / "a.pt").origin.names["train"]) == 6
     torch.save(data, tmp_path / "b.pt")
     with pytest.raises(ValueError, match=r"without running code; save it with torch.save\(data.to"):
         read_data_file(tmp_path / "b.pt")
@@ -56,11 +56,11 @@ def test_without_masks_features_or_some_labels(tmp_path: Path) -> None:
     bare = parts(x=None, y=y, train_mask=None, val_mask=None, test_mask=None)
     save_file(bare, tmp_path / "a.safetensors")
     own = read_data_file(tmp_path / "a.safetensors")
-    assert own.dataset.task == Task("binary", 1, "roc_auc", "node")
-    assert own.dataset.train.x.tolist() == [[1]] * 12
-    assert own.source["split"]["rule"] == "random"
-    assert sum(len(names) for part, names in own.names.items() if part != "all") == 11
-    assert "1 of 12 rows have no label and do not count." in own.warnings
+    assert own.task == Task("binary", 1, "roc_auc", "node")
+    assert own.train.x.tolist() == [[1]] * 12
+    assert own.origin.split["rule"] == "random"
+    assert sum(len(names) for part, names in own.origin.names.items() if part != "all") == 11
+    assert "1 of 12 rows have no label and do not count." in own.notes
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,17 @@ def test_by_environment_or_time(tmp_path: Path) -> None:
     region, year = (11 - node) // 4 + 9, torch.tensor([2020.5 - k for k in range(12)])
     save_file(parts(y=y, region=region, year=year), tmp_path / "a.safetensors")
     own = read_data_file(tmp_path / "a.safetensors", environment="region")
-    assert own.names["test"] == ("0", "1", "2", "3")  # region 11; as text 9 would be the last
-    assert own.names["val"] == ("4", "5", "6", "7")
-    assert own.source["split"]["rule"] == "environment"
+    assert own.origin.names["test"] == (
+        "0",
+        "1",
+        "2",
+        "3",
+    )  # region 11; as text 9 would be the last
+    assert own.origin.names["val"] == ("4", "5", "6", "7")
+    assert own.origin.split["rule"] == "environment"
     own = read_data_file(tmp_path / "a.safetensors", time="year")
-    assert own.names["test"] == ("0", "1")
-    assert own.source["split"]["column"] == "year"
+    assert own.origin.names["test"] == ("0", "1")
+    assert own.origin.split["column"] == "year"
     for options, message in (
         ({"time": "years"}, r"unknown tensor of a\.safetensors 'years'; did you mean 'year'"),
         ({"time": "x"}, r"x is torch\.float32 \[12, 3\]; expected a number for each of 12 nodes"),

@@ -19,8 +19,9 @@ from gsina.methods import METHODS
 from gsina.models import folder as model_folder
 from gsina.models.folder import FORMAT, load_model, save_model
 from gsina.models.model import Model, Scale, fingerprint_of_graphs
-from gsina.models.train import Plan, named_spec, train_model, with_scores
+from gsina.models.train import Plan, named_spec, score_splits, train_model
 from gsina.training import Settings
+from gsina.training.listeners import OnEpoch
 
 SIZES = {"hidden_channels": 8, "num_layers": 2}
 
@@ -29,7 +30,9 @@ def trained(method: str = "gsina", backbone: str = "gin", **options: object) -> 
     data = tiny.dataset(per_class=3)
     spec = named_spec(backbone, data.train.num_features, data.train.num_edge_features, SIZES)
     plan = Plan(spec, method, dict(options), settings=Settings(epochs=1, batch_size=4))
-    return with_scores(train_model(data, plan, class_names=("a", "b", "<c>")).model, data)
+    data = replace(data, class_names=("a", "b", "<c>"))
+    model = train_model(data, plan).model
+    return replace(model, metrics=score_splits(model, data)[0])
 
 
 @pytest.fixture(scope="module")
@@ -219,8 +222,8 @@ def test_scores_of_regression_are_in_units():
     spec = named_spec("gin", data.train.num_features, data.train.num_edge_features, SIZES)
     told: list[dict[str, dict[str, float]]] = []
     plan = Plan(spec, settings=Settings(epochs=1))
-    done = train_model(data, plan, on_epoch=told.append)
-    scores = with_scores(done.model, data).metrics
+    done = train_model(data, plan, listeners=[OnEpoch(told.append)])
+    scores = score_splits(done.model, data)[0]
     assert {"rmse", "r2", "loss"} <= scores["test"].keys()
     assert 80 < float(done.model.predict(data.test).logits.mean()) < 130
     assert told[0]["val"]["rmse"] == pytest.approx(scores["val"]["rmse"], rel=1e-4)

@@ -13,13 +13,15 @@ import pytest
 import torch
 
 import tiny
-from gsina.files import load_tensors
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
-from gsina.runs import run as module
+from gsina.runs import provenance
+from gsina.runs import recipe as recipes
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, make_method, run
+from gsina.runs.trained import load_model
 from gsina.training import Interrupted, predict
+from gsina.training.listeners import OnEpoch
 
 
 def recipe(method: str = "gsina", **options: Any) -> Recipe:
@@ -59,7 +61,7 @@ def test_the_result_file(tmp_path: Path) -> None:
     assert Recipe.parse(result["recipe"]) == recipe()
     assert (result["seed"], result["selection"], result["epochs"]) == (1, "latest-best", 2)
     assert result["metrics"].keys() == {"train", "val", "test"}
-    expected = {"loss", "accuracy", "explanation_auc", "explanation_auc_per_graph"}
+    expected = {"loss", "accuracy", "f1", "explanation_auc", "explanation_auc_per_graph"}
     assert result["metrics"]["test"].keys() == {*expected, "precision_at_5"}
     assert result["seconds_per_epoch"] > 0
     assert {"python", "gsina", "torch", "torch-geometric"} <= result["versions"].keys()
@@ -70,9 +72,7 @@ def test_the_result_file(tmp_path: Path) -> None:
 
 def test_the_model_file_holds_the_selected_weights(tmp_path: Path) -> None:
     finished = run(recipe(), out=tmp_path, dataset=tiny.dataset(4))
-    tensors, meta = load_tensors(tmp_path / "model.safetensors")
-    loaded = make_method(Recipe.parse(meta["recipe"]), finished.dataset)
-    loaded.load_state_dict(tensors)
+    loaded = load_model(tmp_path).method
     graphs = finished.dataset.test
     assert torch.equal(predict(loaded, graphs).logits, predict(finished.method, graphs).logits)
 
@@ -98,7 +98,7 @@ def test_a_resumed_run_has_the_same_result(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match="1 whole epochs are saved"):
-        run(recipe(), out=tmp_path / "parts", dataset=data, on_epoch=stop)
+        run(recipe(), out=tmp_path / "parts", dataset=data, listeners=[OnEpoch(stop)])
     assert not (tmp_path / "parts" / "result.json").exists()
     resumed = run(recipe(), out=tmp_path / "parts", dataset=data, resume=True)
     assert numbers(straight) == numbers(resumed)
@@ -113,7 +113,7 @@ def test_the_dataset_is_loaded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((name, options))
         return tiny.dataset(2)
 
-    monkeypatch.setattr(module, "load_dataset", load)
+    monkeypatch.setattr(recipes, "load_dataset", load)
     wanted = recipe(data={"name": "spmotif", "options": {"bias": 0.9}})
     run(wanted)
     assert seen == [("spmotif", {"bias": 0.9})]
@@ -125,7 +125,7 @@ def test_an_empty_split_is_refused_before_training() -> None:
     empty = replace(data, splits=data.splits | {"test": none})
     epochs: list[Any] = []
     with pytest.raises(ValueError, match=r"the test split of .* has no graphs; give it some"):
-        run(recipe(), dataset=empty, on_epoch=epochs.append)
+        run(recipe(), dataset=empty, listeners=[OnEpoch(epochs.append)])
     assert epochs == []
 
 
@@ -144,16 +144,16 @@ def test_categorical_features_are_embedded() -> None:
 def test_a_folder_without_git_has_no_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "run.py"))
-    assert module.commit() == ""
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "run.py"))
+    assert provenance.commit() == ""
 
 
 def test_the_commit_says_whether_the_source_has_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "src" / "gsina"
-    (package / "experiments").mkdir(parents=True)
-    here = package / "experiments" / "run.py"
+    (package / "runs").mkdir(parents=True)
+    here = package / "runs" / "run.py"
     for path in (here, package / "ops.py"):
         path.write_text("")
 
@@ -162,16 +162,16 @@ def test_the_commit_says_whether_the_source_has_changes(
         call = ["git", *identity, *arguments]
         return subprocess.run(call, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
-    monkeypatch.setattr(module, "__file__", str(here))
+    monkeypatch.setattr(provenance, "__file__", str(here))
     git("init", "-q")
-    assert module.commit() == ""  # in a checkout, but not part of it
+    assert provenance.commit() == ""  # in a checkout, but not part of it
     git("add", ".")
     git("commit", "-q", "-m", "one")
     head = git("rev-parse", "HEAD").strip()
-    assert module.commit() == head
+    assert provenance.commit() == head
     (package / "ops.py").write_text("changed")
-    assert module.commit() == head + "+"
-    assert module.short_commit(head + "+") == head[:10] + "+"
+    assert provenance.commit() == head + "+"
+    assert provenance.short_commit(head + "+") == head[:10] + "+"
 
 
 def test_a_result_names_every_session_that_trained(tmp_path: Path) -> None:

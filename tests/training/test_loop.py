@@ -116,7 +116,9 @@ def test_the_model_ends_with_the_selected_weights(monkeypatch: pytest.MonkeyPatc
     def keep(record: dict[str, Any]) -> None:
         kept.append({name: value.clone() for name, value in method.state_dict().items()})
 
-    progress = fit(method, tiny.dataset(2), settings(), LATEST, on_epoch=keep)
+    progress = fit(
+        method, tiny.dataset(2), settings(), LATEST, listeners=[tiny.Heard(on_epoch=keep)]
+    )
     assert progress.best_epoch == 1
     for name, value in method.state_dict().items():
         assert torch.equal(value, kept[1][name])
@@ -167,8 +169,7 @@ def test_the_log_and_the_callbacks(tmp_path: Path) -> None:
         settings(2),
         LATEST,
         out=tmp_path,
-        on_batch=lambda *done: batches.append(done),
-        on_epoch=records.append,
+        listeners=[tiny.Heard(lambda *done: batches.append(done), records.append)],
     )
     assert batches == [(1, 2), (2, 2)] * 2
     assert records == progress.history
@@ -224,7 +225,7 @@ def test_splits_without_graphs_are_named() -> None:
             replace(full, splits={**full.splits, split: nothing})
 
 
-def stop_in(epoch: int) -> Callable[[int, int], None]:
+def stop_in(epoch: int) -> tiny.Heard:
     """Ctrl-C in the second batch of an epoch."""
     count = iter(range(10_000))
 
@@ -232,7 +233,7 @@ def stop_in(epoch: int) -> Callable[[int, int], None]:
         if next(count) == epoch * total + 1:
             raise KeyboardInterrupt
 
-    return on_batch
+    return tiny.Heard(on_batch)
 
 
 @pytest.mark.parametrize(
@@ -241,11 +242,11 @@ def stop_in(epoch: int) -> Callable[[int, int], None]:
 )
 def test_ctrl_c_says_what_is_safe(epoch: int, message: str, tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match=message):
-        fit(fresh(), tiny.dataset(4), settings(), LATEST, out=tmp_path, on_batch=stop_in(epoch))
+        fit(fresh(), tiny.dataset(4), settings(), LATEST, out=tmp_path, listeners=[stop_in(epoch)])
     assert (tmp_path / "checkpoint.safetensors").exists() == (epoch > 0)
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
     with pytest.raises(Interrupted, match="nothing was saved because no folder was given"):
-        fit(fresh(), tiny.dataset(4), settings(), LATEST, on_batch=stop_in(epoch))
+        fit(fresh(), tiny.dataset(4), settings(), LATEST, listeners=[stop_in(epoch)])
 
 
 def test_ctrl_c_during_a_save_keeps_the_one_before(

@@ -32,7 +32,7 @@ def train(
     seed_everything(0)
     method = build_method(name, SPEC, tiny.CLASSES, options.pop("method", {}))
     chosen = make_selection("strict-best", options.pop("patience", None))
-    hooks = {key: options.pop(key) for key in ("on_batch", "seed") if key in options}
+    hooks = {key: options.pop(key) for key in ("listeners", "seed") if key in options}
     data = tiny.dataset(options.pop("per_class", 4))
     how = {"batch_size": 5, "learning_rate": 0.01, "plateau_patience": 1, **options}
     settings = Settings(epochs=epochs, **how)
@@ -85,7 +85,7 @@ def test_ctrl_c_in_the_middle_of_an_epoch(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
-        train(tmp_path / "parts", 5, on_batch=stop)
+        train(tmp_path / "parts", 5, listeners=[tiny.Heard(stop)])
     same(straight, train(tmp_path / "parts", 5, resume=True))
     same_files(tmp_path / "straight", tmp_path / "parts")
 

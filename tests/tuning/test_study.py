@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.models.train import train_model
-from gsina.runs.own_recipe import OwnRecipe, is_own_recipe
+from gsina.models.train import Plan, train_model
 from gsina.runs.published import default_recipe
-from gsina.runs.recipe import Recipe
+from gsina.runs.recipe import FileData, Recipe
 from gsina.runs.run import run
 from gsina.runs.toml import to_toml
 from gsina.training import Diverged
@@ -50,8 +49,8 @@ def regression(per_class: int = 6) -> Dataset:
     return Dataset("numbers", Task("regression", 1, "rmse"), parts)
 
 
-def own_recipe_for(name: str = "numbers") -> OwnRecipe:
-    return OwnRecipe.parse(
+def file_recipe_for(name: str = "numbers") -> Recipe:
+    return Recipe.parse(
         {
             "data": {"kind": "graphs", "files": [f"{name}.jsonl"]},
             "method": {"name": "gsina"},
@@ -175,7 +174,6 @@ def test_the_best_recipe_gives_the_value_that_was_told(tmp_path):
     tuned = search_in(tmp_path, Search.of(recipe(), dataset, seed=3), 3)
     path = tmp_path / "best.toml"
     path.write_text(best_toml(tuned))
-    assert not is_own_recipe(path)
     result = run(Recipe.read(path), 3, dataset=dataset).result
     assert tuned.best is not None
     assert result["metrics"]["val"]["accuracy"] == tuned.best.value
@@ -183,13 +181,13 @@ def test_the_best_recipe_gives_the_value_that_was_told(tmp_path):
     assert values == sorted(values, reverse=True)
 
 
-def test_an_own_recipe_of_numbers_is_minimised_in_their_units(tmp_path):
+def test_a_recipe_of_numbers_is_minimised_in_their_units(tmp_path):
     dataset = regression()
-    tuned = search_in(tmp_path, Search.of(own_recipe_for(), dataset), 3)
+    tuned = search_in(tmp_path, Search.of(file_recipe_for(), dataset), 3)
     path = tmp_path / "best.toml"
     path.write_text(best_toml(tuned))
-    assert is_own_recipe(path)
-    best = OwnRecipe.read(path)
+    best = Recipe.read(path)
+    assert isinstance(best.data, FileData)
     model = train_model(tune.without_test(dataset), best.plan(dataset, 0)).model
     assert tuned.best is not None
     assert tuned.best.value == pytest.approx(model.score(dataset.val)["rmse"], rel=1e-4)
@@ -202,13 +200,14 @@ def pretend(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> None:
     """Trials whose validation metric after every epoch is ``outcome(trial, epoch)``."""
     count = iter(range(100))
 
-    def train(recipe: Recipe, search: Search, on_epoch: Any) -> Progress:
-        number = next(count)
+    def train(dataset: Dataset, plan: Plan, *, listeners: Any) -> SimpleNamespace:
+        number, metric = next(count), dataset.task.metric
         for epoch in range(10):
-            on_epoch({"epoch": epoch, "val": {search.task.metric: outcome(number, epoch)}})
-        return Progress(epoch=10, best_epoch=9)
+            for listener in listeners:
+                listener.on_epoch({"epoch": epoch, "val": {metric: outcome(number, epoch)}})
+        return SimpleNamespace(progress=Progress(epoch=10, best_epoch=9))
 
-    monkeypatch.setattr(tune, "_train", train)
+    monkeypatch.setattr(tune, "train_model", train)
 
 
 def test_what_falls_behind_the_median_is_stopped(tmp_path, monkeypatch):
@@ -267,7 +266,8 @@ def test_an_interrupted_trial_does_not_count(tmp_path, monkeypatch):
 
 
 def test_a_metric_that_is_never_a_number_ends_the_search(tmp_path, monkeypatch):
-    monkeypatch.setattr(tune, "_train", lambda *arguments: Progress(epoch=2))
+    trained = SimpleNamespace(progress=Progress(epoch=2))
+    monkeypatch.setattr(tune, "train_model", lambda *_, **more: trained)
     with pytest.raises(ValueError, match=r"no epoch of spmotif could be selected"):
         search_in(tmp_path, Search.of(recipe(), tiny_dataset(3)), 2)
 

@@ -213,7 +213,7 @@ def _without_data(jobs: list[Job]) -> set[str]:
         if data.name in missing:
             continue
         try:
-            load_with_bar(data.name, data.options)
+            load_with_bar(data)
         except (FileNotFoundError, ImportError) as problem:
             missing.add(data.name)
             show.say(f"left out, no data of {data.name}: {problem}", "yellow")
@@ -231,9 +231,8 @@ def _measure(table: Table, store: Results) -> None:
     kept = None
     for kind, job in kinds.items():
         if job.recipe.data.name not in missing:
-            data = load_with_bar(job.recipe.data.name, job.recipe.data.options)
-            found = measure_epoch(job.recipe, data)
-            show.say(f"{kind}: about {about(found['seconds'])} s an epoch")
+            found = measure_epoch(job.recipe, load_with_bar(job.recipe.data))
+            show.say(f"{kind}: about {about(found['seconds'])} s per epoch")
             kept = save_epochs(store, {kind: found})
     if kept is not None:
         show.say(f"kept in {kept}")

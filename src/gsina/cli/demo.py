@@ -74,11 +74,8 @@ def _train(seed: int, quick: bool) -> dict[str, Run]:
     runs = {}
     for method in METHODS:
         recipe = default_recipe("spmotif", "gin", method, data=data, epochs=epochs)
-        bar = Epochs(method, recipe.optimiser.epochs, dataset.task.metric)
-        with bar:
-            runs[method] = run(
-                recipe, seed, dataset=dataset, on_batch=bar.on_batch, on_epoch=bar.on_epoch
-            )
+        with Epochs(method, recipe.optimiser.epochs, dataset.task.metric) as bar:
+            runs[method] = run(recipe, seed, dataset=dataset, listeners=[bar])
     return runs
 
 

@@ -9,7 +9,17 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.options import Threads, use_threads
-from gsina.cli.predict import Edges, File, Force, Nodes, Run, Smiles, check_out, input_files
+from gsina.cli.predict import (
+    Edges,
+    File,
+    Force,
+    Nodes,
+    Run,
+    Smiles,
+    check_out,
+    check_run,
+    input_files,
+)
 from gsina.cli.progress import Count
 
 
@@ -39,27 +49,24 @@ def explain(
     gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
     gsina explain run graph.pt -o page.html
     """
+    check_run(run, file, nodes, edges)
     use_threads(threads)
-    from gsina.explain.new_data import explain_file, explain_nodes
-    from gsina.models.folder import load_model
+    from gsina.explain.new_data import explain_files
+    from gsina.runs.trained import load_model
 
     model = load_model(run)
     files = input_files(model.task.level, file, nodes, edges)
     check_out(out, files, force)
-    name = run.resolve().name
-    if model.task.level == "node":
-        done = explain_nodes(model, files, out, top=top, model_name=name)
-    else:
-        with Count("predicting") as count:
-            done = explain_file(
-                model,
-                files[0],
-                out,
-                top=top,
-                smiles=smiles,
-                model_name=name,
-                on_rows=count.update,
-            )
+    with Count("predicting") as count:
+        done = explain_files(
+            model,
+            files,
+            out,
+            top=top,
+            names=smiles,
+            model_name=run.resolve().name,
+            on_rows=count.update,
+        )
     if done.unreadable:
         show.say(f"{done.unreadable:,} of {done.rows:,} rows could not be read and are left out")
     show.say(f"open in a browser: {out}")

@@ -9,7 +9,6 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.options import DataOptions, Threads, numbers, pairs, use_threads
-from gsina.errors import InputError
 from gsina.metrics import metric_text
 
 figure = typer.Typer(
@@ -42,14 +41,8 @@ def gallery(
     """
     use_threads(threads)
     from gsina.paper.figures.gallery import draw_gallery
-    from gsina.runs.own_folder import REPORT, is_own_run
     from gsina.runs.trained import load_run
 
-    if is_own_run(run):
-        raise InputError(
-            f"{run} holds a run on your own file, and galleries are for named datasets; its "
-            f"pictures are in {run / REPORT}, and `gsina explain {run} ...` draws new data."
-        )
     path = run / "gallery.png" if out is None else out
     options: dict[str, Any] = {"columns": columns, "max_nodes": max_nodes, "seed": seed}
     drawn = draw_gallery(load_run(run), path, split=split, **options)

@@ -36,7 +36,7 @@ def predict(
         typer.Option(
             "--out",
             "-o",
-            help="Where to: .csv, or .jsonl for one object a line; by default "
+            help="Where to: .csv, or .jsonl for one object per line; by default "
             "<file>-predictions.csv.",
             show_default=False,
         ),
@@ -70,44 +70,42 @@ def predict(
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
+    check_run(run, file, nodes, edges)
     use_threads(threads)
-    from gsina.models.folder import load_model
-    from gsina.models.predict import edges_file, predict_file, predict_nodes
+    from gsina.models.predict import edges_file, predict_files
+    from gsina.runs.trained import load_model
 
     model = load_model(run)
     files = input_files(model.task.level, file, nodes, edges)
-    out = (
-        files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv") if out is None else out
-    )
+    if out is None:
+        out = files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv")
     check_out(out, files, force)
-    if attention and model.task.level == "node":
+    beside = attention and model.task.level == "node"
+    if beside:
         check_out(edges_file(out), files, force)
     try:
-        if model.task.level == "node":
-            done = predict_nodes(model, files, out, with_attention=attention)
-        else:
-            with Count("predicting") as count:
-                done = predict_file(
-                    model,
-                    files[0],
-                    out,
-                    smiles=smiles,
-                    with_attention=attention,
-                    on_rows=count.update,
-                )
+        with Count("predicting") as count:
+            done = predict_files(
+                model,
+                files,
+                out,
+                names=smiles,
+                with_attention=attention,
+                on_rows=count.update,
+            )
     except KeyboardInterrupt:
         show.say(f"interrupted; {out} is as it was before.")
         raise typer.Exit(show.INTERRUPTED) from None
     lost = f", {done.unreadable:,} could not be read (see the column reason)"
     told = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{told}{lost * bool(done.unreadable)}: {out}")
-    if attention and model.task.level == "node":
+    if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(
             f"{show.clock(done.seconds)} in all; the model itself did "
-            f"{readable / done.model_seconds:,.0f} {model.task.level}s a second"
+            f"{readable / done.model_seconds:,.0f} {model.task.level}s per second"
         )
 
 
@@ -127,10 +125,16 @@ def input_files(
         raise InputError("this model predicts whole graphs; give one file of them.")
     else:
         tables = (file,)
-    for path in tables:
-        if not path.exists():
-            raise MissingFileError(f"there is no file {path}; check the path.")
     return tables
+
+
+def check_run(run: Path, *files: Path | None) -> None:
+    """Refuse a folder or a file that is not there, before anything else takes time."""
+    if not run.is_dir():
+        raise MissingFileError(f"there is no folder {run}; give that of a run or of a model.")
+    for path in files:
+        if path is not None and not path.exists():
+            raise MissingFileError(f"there is no file {path}; check the path.")
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:

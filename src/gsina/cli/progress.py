@@ -1,8 +1,7 @@
-"""The progress of a training run: a live bar on a terminal, one line an epoch elsewhere."""
+"""The progress of a training run: a live bar on a terminal, one line per epoch elsewhere."""
 
 from __future__ import annotations
 
-import inspect
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -14,39 +13,49 @@ from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
+    from gsina.runs.recipe import FileData, NamedData
 
 
 class Epochs:
-    """Shows epochs as they pass; give its methods to :func:`gsina.runs.run.run`.
+    """Shows the epochs of a run as they pass; a :class:`~gsina.training.listeners.Listener`.
 
     Args:
         label: What is trained.
-        epochs: Largest number of epochs.
+        epochs: Largest number of epochs of each training.
         metric: The validation metric that selects.
-        done: Epochs that an earlier run has finished.
-        best: The best validation metric of these, if one is selected.
     """
 
-    def __init__(
-        self,
-        label: str,
-        epochs: int,
-        metric: str,
-        done: int = 0,
-        best: float | None = None,
-    ) -> None:
-        self.label = label
-        self.epochs = epochs
-        self.metric = metric
-        self.done = done
+    def __init__(self, label: str, epochs: int, metric: str) -> None:
+        self.name = self.label = label
+        self.epochs, self.metric = epochs, metric
+        self._bar: Progress | None = None
+        self._begin(0)
+
+    def _begin(self, done: int, best: float | None = None) -> None:
+        self.done = self._done_before = done
         self.best = best
         self.loss: float | None = None
         self.value: float | None = None
         self._began = time.perf_counter()
-        self._done_before = done
-        self._bar: Progress | None = None
 
     def __enter__(self) -> Epochs:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop(kind is None)
+
+    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
+        """A training begins; there are several if the ratio is chosen."""
+        self._stop(True)
+        self.label = f"{self.name}, {name}" if name else self.name
+        self._begin(done, best)
+        if done:
+            show.say(f"going on after {done} epochs")
         if show.console.is_terminal:
             columns = (
                 TextColumn("[bold]{task.description:5}"),
@@ -56,20 +65,15 @@ class Epochs:
             self._bar = Progress(*columns, console=show.console)
             self._bar.add_task(self.label, total=self.epochs, completed=self.done, state="")
             self._bar.start()
-        self._began = time.perf_counter()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _stop(self, whole: bool) -> None:
         if self._bar is not None:
             self._show(self.done)
             self._bar.stop()
-        if kind is None and self.done < self.epochs:
+            self._bar = None
+        if whole and 0 < self.done < self.epochs:
             show.say(f"{self.label} stopped after {self.done} epochs: no better one came any more")
+        self.done = 0
 
     def on_batch(self, done: int, of: int) -> None:
         """A batch has passed."""
@@ -87,7 +91,7 @@ class Epochs:
             self._show(self.done)
         else:
             seconds = record["seconds"] + record["seconds_validation"]
-            show.say(f"{self.label} {self._state(self.done)}  {seconds:.1f} s an epoch")
+            show.say(f"{self.label} {self._state(self.done)}  {seconds:.1f} s per epoch")
 
     def _show(self, passed: float) -> None:
         assert self._bar is not None
@@ -147,10 +151,7 @@ class Count:
             self._bar.update(self._bar.task_ids[0], completed=done, total=of, state=state)
 
 
-def load_with_bar(name: str, options: dict[str, Any]) -> Dataset:
-    """Load a dataset; a download, or the first preparation, shows how far it is."""
-    from gsina.datasets.catalog import DATASETS, load_dataset
-
-    with Count(f"preparing {name}") as count:
-        takes = "progress" in inspect.signature(DATASETS[name].load).parameters
-        return load_dataset(name, **options, **({"progress": count.update} if takes else {}))
+def load_with_bar(data: NamedData | FileData) -> Dataset:
+    """Load the data of a recipe; a download, or the first preparation, shows how far it is."""
+    with Count(f"preparing {data.name}") as count:
+        return data.load(count.update)

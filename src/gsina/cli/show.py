@@ -5,26 +5,32 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
+from click import ClickException
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gsina.errors import InputError
 from gsina.graphs.split_names import SPLITS
 from gsina.metrics import metric_label, metric_text
+
+if TYPE_CHECKING:
+    from gsina.graphs.dataset import Dataset
 
 #: Lines under the header only: quiet, and readable when copied.
 BOX = SIMPLE_HEAD
 
+#: Where bugs are reported.
+REPORT_TO = "the maintainers, as CONTRIBUTING.md says"
+
 console = Console()
 stderr = Console(stderr=True)
 
-#: Where there is no number.
-NOTHING = "-"
 #: Exit code of a command that was asked for something impossible.
 FAILED = 2
 #: Exit code after Ctrl-C, as shells have it.
@@ -44,36 +50,33 @@ def error(sentence: str) -> None:
 
 @contextlib.contextmanager
 def errors_as_sentences() -> Iterator[None]:
-    """Turn what a user can cause into one sentence; ``GSINA_DEBUG=1`` shows the traceback.
+    """Turn what a user can mend into one sentence; ``GSINA_DEBUG=1`` shows the traceback.
 
-    A mistake of the program itself keeps its traceback.
+    Anything else is a bug: it keeps its traceback, and a line says where to report it.
     """
     try:
         yield
-    except BrokenPipeError:
+    except (BrokenPipeError, typer.Exit, typer.Abort, ClickException):
         raise
     except KeyboardInterrupt:
         error("interrupted.")
         raise typer.Exit(INTERRUPTED) from None
     except Exception as problem:
         sentence = _sentence(problem)
-        if sentence is None or os.environ.get("GSINA_DEBUG") == "1":
+        if sentence is None:
+            error(f"this is a bug in gsina; please report it to {REPORT_TO}, with this traceback:")
+            raise
+        if os.environ.get("GSINA_DEBUG") == "1":
             raise
         error(sentence)
         raise typer.Exit(FAILED) from problem
 
 
 def _sentence(problem: Exception) -> str | None:
-    """One sentence for an expected error, ``None`` for any other."""
+    """One sentence for what a user can mend, ``None`` for anything else."""
     if isinstance(problem, OSError) and problem.errno is not None:
         return _system_sentence(problem)
-    if isinstance(problem, (ValueError, OSError)):
-        return str(problem)
-    # Imported here because it brings torch, which `gsina --help` can do without.
-    from gsina.training import Diverged
-    from gsina.training.distributed import LostProcess
-
-    return str(problem) if isinstance(problem, (Diverged, LostProcess)) else None
+    return str(problem) if isinstance(problem, InputError) else None
 
 
 def _system_sentence(problem: OSError) -> str:
@@ -104,29 +107,48 @@ def split_name(split: str, shifted: bool = True) -> str:
     return "OOD test" if split == "test" and shifted else SPLITS.get(split, split)
 
 
-def metrics_table(
-    result: dict[str, Any], metric: str, shifted: bool = True, also: Sequence[str] = ()
-) -> Table:
-    """The metrics of a result, one row a split.
+def split_sizes(dataset: Dataset) -> str:
+    """How many graphs or nodes each split has, in words."""
+    sizes = []
+    for split in in_order(dataset.splits):
+        graphs = dataset.splits[split]
+        count = len(graphs) if graphs.mask is None else int(graphs.mask.sum())
+        sizes.append(f"{count:,} {split_name(split, dataset.shifted)}")
+    return f"{', '.join(sizes)} {dataset.task.level}s"
 
-    Args:
-        result: The content of a result file.
-        metric: The main metric of the task.
-        shifted: Whether the test split is out of distribution.
-        also: Further metrics to show where there are any.
-    """
+
+def in_order(splits: Iterable[str]) -> list[str]:
+    """Splits as they are told: training first, test last."""
+    return sorted(splits, key=lambda split: [*SPLITS, split].index(split))
+
+
+def metrics_table(result: dict[str, Any]) -> Table:
+    """The metrics of a result, one row per split."""
     scores: dict[str, dict[str, float]] = result["metrics"]
-    names = list(dict.fromkeys([metric, *also, "explanation_auc", "precision_at_5"]))
-    names = [name for name in names if any(name in row for row in scores.values())]
+    there = list(dict.fromkeys(name for row in scores.values() for name in row))
+    names = [name for name in there if name not in ("loss", "explanation_auc_per_graph")]
     table = Table("split", *(metric_label(name) for name in names), "loss", box=BOX)
     for column in table.columns[1:]:
         column.justify = "right"
-    for split in sorted(scores, key=lambda split: [*SPLITS, split].index(split)):
+    for split in in_order(scores):
         row = scores[split]
         cells = [metric_text(row.get(name), name) for name in names]
-        label = split_name(split, shifted)
+        label = split_name(split, result["shifted"])
         style = "bold" if split == "test" else ""
         table.add_row(label, *cells, metric_text(row["loss"], "loss"), style=style)
+    return table
+
+
+def targets_table(result: dict[str, Any]) -> Table:
+    """The main metric, target by target."""
+    metric = result["metric"]
+    splits = in_order(result["metrics"])
+    heads = (split_name(split, result["shifted"]) for split in splits)
+    table = Table(f"{metric_label(metric)} of", *heads, box=BOX)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for target, row in result["targets"].items():
+        table.add_row(Text(target), *(metric_text(row.get(split), metric) for split in splits))
     return table
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from gsina.cli import show
+from gsina.cli.file_options import with_file_options
 from gsina.cli.options import (
     BackboneName,
     BatchSize,
@@ -22,15 +25,21 @@ from gsina.cli.options import (
     pairs,
     use_threads,
 )
-from gsina.cli.own import OwnPlan, run_plan, run_recipe
-from gsina.cli.own_options import Source, kind_of, takes_source
 from gsina.cli.progress import Epochs, load_with_bar
+from gsina.cli.recipes import Request
 from gsina.errors import InputError
+from gsina.formats import FileOptions
+from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
     from gsina.runs.recipe import Recipe
+    from gsina.runs.run import Run
     from gsina.training.distributed import Ranks
+
+
+#: Features that are named before it is said how many more there are.
+NAMED = 12
 
 
 class Plan(NamedTuple):
@@ -41,7 +50,7 @@ class Plan(NamedTuple):
     out: Path
 
 
-@takes_source
+@with_file_options
 def train(
     dataset: Annotated[
         str | None,
@@ -60,8 +69,14 @@ def train(
     ratio: Annotated[
         str | None,
         typer.Option(
-            help="Share of the edges to keep, short for --set ratio=...; for your own file also "
-            "[bold]auto[/], which tries a few and keeps the best on validation data."
+            help="Share of the edges to keep, short for --set ratio=...; [bold]auto[/] tries a few "
+            "and keeps the best on validation data."
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Number of edges to keep in place of a share; short for --set budget=..."
         ),
     ] = None,
     settings: Annotated[
@@ -97,13 +112,11 @@ def train(
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
     show_recipe: Annotated[
         bool,
-        typer.Option(
-            "--show-recipe", help="Print the recipe for a named dataset as TOML, and train nothing."
-        ),
+        typer.Option("--show-recipe", help="Print the recipe as TOML, and train nothing."),
     ] = False,
     threads: Threads = None,
     *,
-    source: Source,
+    file_options: FileOptions,
 ) -> None:
     """Train one model and evaluate it on every split: on your own file, or on a named dataset.
 
@@ -125,51 +138,39 @@ def train(
     gsina train --recipe mine.toml --seed 3
     gsina train --out runs/first --resume
     """
-    use_threads(threads)
-    data = pairs(data_options or [], "--data-option") | given_only(bias=bias)
-    options = pairs(settings or [], "--set") | given_only(ratio=_ratio(ratio))
-    changes = given_only(
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        precision=precision,
-        patience=patience,
-        neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
+    request = Request(
+        data=dataset,
+        file_options=file_options,
+        data_options=pairs(data_options or [], "--data-option") | given_only(bias=bias),
+        method=method,
+        backbone=backbone,
+        options=pairs(settings or [], "--set") | given_only(ratio=_ratio(ratio), budget=budget),
+        changes=given_only(
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            precision=precision,
+            patience=patience,
+            neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
+        ),
     )
-    given = given_only(method=method, backbone=backbone) | data | options | changes
-    from gsina.runs.own_folder import is_own_run
-    from gsina.runs.own_recipe import is_own_recipe
-
-    own = None if dataset is None else kind_of(dataset)
-    if source.nodes is not None or source.edges is not None:
-        own = "nodes"
-    again = own is None and dataset is None and recipe is None and resume and out is not None
-    if own is not None or (again and out is not None and is_own_run(out)):
-        if recipe is not None or data:
-            raise InputError("--recipe, --bias and --data-option are for named datasets.")
-        _only_named(show_recipe)
-        said = OwnPlan(own, dataset, source, method, backbone, options, changes, seed, out)
-        run_plan(said, resume, force)
-        return
-    if source.given():
-        raise InputError(
-            f"{source.given()[0]} is for your own files; {dataset or 'this'} is none of them."
-        )
-    if options.get("ratio") == "auto":
-        raise InputError("--ratio auto is for your own files; name a share such as 0.5.")
+    if resume and force:
+        raise InputError("--resume goes on with a run and --force replaces it; give one of them.")
+    again = resume and out is not None and recipe is None
     if recipe is not None:
-        _alone("--recipe", given | given_only(dataset=dataset))
-        if is_own_recipe(recipe):
-            _only_named(show_recipe)
-            run_recipe(recipe, seed, out, resume, force)
-            return
-    elif dataset is None:
-        if not resume or out is None:
-            raise InputError("name a dataset, a --recipe, or with --resume the --out of a run.")
-        _alone("--resume without a dataset", given.keys() - {"epochs"})
-    plan = _plan(dataset, recipe, method, backbone, data, options, changes, seed, out)
+        _alone("--recipe", request.given())
+    elif again and dataset is None and file_options.nodes is None:
+        _alone("--resume without a dataset or file", set(request.given()) - {"epochs"})
+    else:
+        request.format()  # a wrong name is told at once
+    use_threads(threads)
+    plan = _plan(request, recipe, seed, out, again)
     if show_recipe:
-        _check_shown(given_only(seed=seed, out=out if dataset else None, force=force or None))
+        given = given_only(seed=seed, out=None if again else out, force=force or None)
+        for name in given:
+            raise InputError(
+                f"--{name} is not part of a recipe; leave it out beside --show-recipe."
+            )
         _show(plan.recipe)
     else:
         _run(plan, resume, force, threads)
@@ -184,17 +185,7 @@ def _ratio(text: str | None) -> float | str | None:
         raise InputError(f"--ratio must be a number such as 0.5, or auto; got {text!r}.") from None
 
 
-def _only_named(show_recipe: bool) -> None:
-    if show_recipe:
-        raise InputError("--show-recipe is for named datasets; see gsina datasets.")
-
-
-def _check_shown(given: dict[str, Any]) -> None:
-    for name in given:
-        raise InputError(f"--{name} is not part of a recipe; leave it out beside --show-recipe.")
-
-
-def _alone(what: str, others: Any) -> None:
+def _alone(what: str, others: Iterable[str]) -> None:
     """Refuse options that another one makes meaningless."""
     for other in sorted(others):
         raise InputError(
@@ -204,42 +195,23 @@ def _alone(what: str, others: Any) -> None:
 
 
 def _plan(
-    dataset: str | None,
-    file: Path | None,
-    method: str | None,
-    backbone: str | None,
-    data: dict[str, Any],
-    options: dict[str, Any],
-    changes: dict[str, Any],
-    seed: int | None,
-    out: Path | None,
+    request: Request, file: Path | None, seed: int | None, out: Path | None, again: bool
 ) -> Plan:
     """Make the recipe from options, from a file, or from the run to resume."""
-    from gsina.datasets.catalog import DATASETS
-    from gsina.methods.registry import check_can
     from gsina.runs.folder import default_folder, read_run
-    from gsina.runs.published import default_recipe
     from gsina.runs.recipe import Recipe
 
     if file is not None:
         recipe = Recipe.read(file)
-    elif dataset is not None:
-        recipe = default_recipe(
-            dataset,
-            backbone,
-            method or "gsina",
-            data=data,
-            options=options,
-            **changes,
-        )
-    else:
+    elif again and request.data is None and request.file_options.nodes is None:
         assert out is not None
         recipe, old_seed = read_run(out)
         seed = old_seed if seed is None else seed
         values = recipe.model_dump()
-        values["optimiser"] |= changes
+        values["optimiser"] |= request.changes
         recipe = Recipe.parse(values)
-    check_can(recipe.method.name, DATASETS[recipe.data.name].level)
+    else:
+        recipe = request.recipe()
     seed = 0 if seed is None else seed
     return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
 
@@ -249,8 +221,6 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.training.distributed import join
     from gsina.training.versions import versions
 
-    if resume and force:
-        raise InputError("--resume goes on with a run and --force replaces it; give one of them.")
     ranks = join(versions())
     if not ranks.first:
         _follow(plan, resume, ranks)
@@ -261,29 +231,18 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
 
 def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
     """The part of the first process, which writes the folder and talks."""
-    from gsina.runs.folder import Saved, claim, note_run, saved
+    from gsina.runs.folder import claim, note_run
     from gsina.runs.run import run
+    from gsina.training.checkpoint import saved_epochs
 
     recipe, seed, out = plan
     claim(out, recipe, seed, resume=resume, force=force)
     try:
-        dataset = load_with_bar(recipe.data.name, recipe.data.options)
-        note_run(out, recipe, seed)
+        dataset = load_with_bar(recipe.data)
+        note_run(out, recipe, seed, dataset, force=force)
         ranks.agree("the data are prepared")
         _introduce(plan, dataset, ranks)
-        before = saved(out) if resume else Saved([])
-        if resume:
-            done = len(before.history)
-            show.say(f"going on after {done} epochs" if done else "nothing to resume; starting")
-        metric = dataset.task.metric
-        bar = Epochs(
-            recipe.method.name,
-            recipe.optimiser.epochs,
-            metric,
-            len(before.history),
-            before.best(metric),
-        )
-        with bar:
+        with Epochs(recipe.method.name, recipe.optimiser.epochs, dataset.task.metric) as bar:
             finished = run(
                 recipe,
                 seed,
@@ -291,17 +250,16 @@ def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ran
                 resume=resume,
                 dataset=dataset,
                 ranks=ranks,
-                on_batch=bar.on_batch,
-                on_epoch=bar.on_epoch,
+                listeners=[bar],
             )
     except KeyboardInterrupt:
-        epochs = len(saved(out).history)
+        epochs = sum(map(saved_epochs, (out, *out.glob("ratio-*"))))
         show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
         extra = () if threads is None else ("--threads", str(threads))
         again = command("train", "--out", out, "--resume", *extra)
         show.say(f"go on with: {again}")
         raise typer.Exit(show.INTERRUPTED) from None
-    _conclude(plan, finished.result, metric)
+    _conclude(plan, finished)
 
 
 def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
@@ -323,9 +281,10 @@ def _show(recipe: Recipe) -> None:
 def _unpublished(recipe: Recipe) -> str:
     """A sentence if nothing was published for these three, so that runs may not compare."""
     from gsina.runs.published import is_published
+    from gsina.runs.recipe import NamedData
 
     names = recipe.data.name, recipe.backbone.name, recipe.method.name
-    if is_published(*names):
+    if not isinstance(recipe.data, NamedData) or is_published(*names):
         return ""
     dataset, backbone, method = names
     return (
@@ -335,16 +294,17 @@ def _unpublished(recipe: Recipe) -> str:
     )
 
 
-def _shifted(plan: Plan) -> bool:
-    """Whether the test data differ from the training data in kind."""
-    from gsina.datasets.catalog import DATASETS
-
-    return not DATASETS[plan.recipe.data.name].shift.startswith("none")
-
-
 def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
-    sizes = ", ".join(f"{len(part):,} {split}" for split, part in dataset.splits.items())
-    show.say(f"{dataset.name}: {sizes} graphs")
+    task = dataset.task
+    show.say(f"{dataset.name}: {show.split_sizes(dataset)}")
+    if dataset.target_names:
+        what = {"binary": "yes or no", "multiclass": f"{task.outputs} classes"}
+        targets = ", ".join(dataset.target_names)
+        show.say(f"to predict: {targets} ({what.get(task.kind, 'numbers')})")
+    features = dataset.origin.reading.get("features")
+    if isinstance(features, list) and features:
+        more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
+        show.say(f"features: {', '.join(features[:NAMED])}{more}")
     if not ranks.alone:
         size = plan.recipe.optimiser.batch_size
         show.say(f"{ranks.world} processes share every batch of {size}")
@@ -353,18 +313,36 @@ def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
             show.say(f"note: {note}")
 
 
-def _conclude(plan: Plan, result: dict[str, Any], metric: str) -> None:
-    epoch, rule = result["best_epoch"], result["selection"]
-    show.console.print(show.metrics_table(result, metric, _shifted(plan)))
-    if epoch < 0:
+def _conclude(plan: Plan, finished: Run) -> None:
+    from gsina.formats import format_of
+    from gsina.runs.folder import MODEL, REPORT, UNREADABLE
+
+    result, out = finished.result, plan.out
+    show.console.print(show.metrics_table(result))
+    if result["targets"]:
+        show.console.print(show.targets_table(result))
+    if result["ratios_tried"]:
+        tried = ", ".join(
+            f"{ratio}: {metric_text(value, result['metric'])}"
+            for ratio, value in result["ratios_tried"].items()
+        )
+        ratio = finished.model.architecture.method_options["ratio"]
+        show.say(f"ratio {ratio} was the best on validation data ({tried})")
+    if result["best_epoch"] < 0:
         first = plan.recipe.selection.first_epoch + 1
         show.say(
-            f"no epoch could be selected (the rule {rule} counts from epoch {first}), so these are "
-            "the last weights."
+            f"no epoch could be selected (the rule {result['selection']} counts from epoch "
+            f"{first}), so these are the last weights."
         )
     else:
         show.say(
-            f"epoch {epoch + 1} of {result['epochs']}, selected on validation data by the rule "
-            f"{rule}; {result['seconds_per_epoch']:.1f} s an epoch"
+            f"epoch {result['best_epoch'] + 1} of {result['epochs']}, selected on validation data "
+            f"by the rule {result['selection']}; {result['seconds_per_epoch']:.1f} s per epoch"
         )
-    show.say(f"weights, log and result are in {plan.out}")
+    if result["unreadable"]:
+        show.say(f"rows that could not be read: {out / UNREADABLE}")
+    show.say(f"model: {out / MODEL}")
+    show.say(f"to look at in a browser: {out / REPORT}")
+    with contextlib.suppress(InputError):  # of a model that reads no files
+        files = format_of(finished.model.featuriser).new_files
+        show.say(f"next: {command('predict', out, *files, '-o', 'out.csv')}")

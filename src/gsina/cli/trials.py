@@ -59,11 +59,17 @@ class Trials:
         self._running = f"trial {number}"
         self._show(0.0)
 
+    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
+        """A training of a trial begins."""
+
+    def on_batch(self, done: int, of: int) -> None:
+        """A batch has passed."""
+
     def on_epoch(self, record: dict[str, Any]) -> None:
         """An epoch of it has passed."""
         self._show((record["epoch"] + 1) / self.epochs)
 
-    def on_trial(self, tried: Tried) -> None:
+    def on_tried(self, tried: Tried) -> None:
         """A trial has ended."""
         self.done += 1
         self._learn([tried])

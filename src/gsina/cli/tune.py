@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from gsina.cli import show
+from gsina.cli.file_options import with_file_options
 from gsina.cli.options import (
     BackboneName,
     BatchSize,
@@ -23,16 +24,13 @@ from gsina.cli.options import (
     pairs,
     use_threads,
 )
-from gsina.cli.own import OwnPlan, make_recipe
-from gsina.cli.own_options import Source, kind_of, takes_source
-from gsina.cli.progress import Count, load_with_bar
+from gsina.cli.progress import load_with_bar
+from gsina.cli.recipes import Request
 from gsina.cli.trials import Trials, settings_text
-from gsina.errors import InputError
-from gsina.graphs.split_names import SPLITS
+from gsina.formats import FileOptions
 from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
-    from gsina.graphs.dataset import Dataset
     from gsina.runs.recipe import Recipe
     from gsina.tuning.study import Search, Tuned
 
@@ -41,7 +39,7 @@ SHOWN = 5
 SEARCH = "The search"
 
 
-@takes_source
+@with_file_options
 def tune(
     dataset: Annotated[
         str | None,
@@ -109,7 +107,7 @@ def tune(
     ] = None,
     threads: Threads = None,
     *,
-    source: Source,
+    file_options: FileOptions,
 ) -> None:
     """Search for the ratio, learning rate, width and depth that are best on validation data.
 
@@ -125,76 +123,47 @@ def tune(
     gsina tune spmotif --bias 0.5 --method gsina --epochs 20 --timeout 3600
     gsina tune molecules.csv --target active --storage postgresql://host/db --ray auto
     """
-    use_threads(threads)
-    data = pairs(data_options or [], "--data-option") | given_only(bias=bias)
-    options = pairs(settings or [], "--set") | given_only(ratio=ratio)
-    changes = given_only(
-        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
+    request = Request(
+        data=dataset,
+        file_options=file_options,
+        data_options=pairs(data_options or [], "--data-option") | given_only(bias=bias),
+        method=method,
+        backbone=backbone,
+        options=pairs(settings or [], "--set") | given_only(ratio=ratio),
+        changes=given_only(
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
+        ),
     )
-    own = "nodes" if source.nodes or source.edges else None if dataset is None else kind_of(dataset)
-    if own is not None:
-        if data:
-            raise InputError("--bias and --data-option are for named datasets.")
-        plan = OwnPlan(own, dataset, source, method, backbone, options, changes, seed, out)
-        recipe, folder = _own(plan)
-    else:
-        if source.given():
-            raise InputError(f"{source.given()[0]} is for your own files; give one of them.")
-        recipe, folder = _named_recipe(dataset, method, backbone, data, options, changes)
-    folder = folder if out is None else out
-
+    request.format()  # a wrong name is told at once
+    use_threads(threads)
     from gsina.runs.folder import check_folder
     from gsina.tuning.study import Search, default_storage
 
+    recipe = request.recipe()
+    folder = out or _default_folder(recipe)
     check_folder(folder)
-
-    loaded = _load(recipe)
-    search = Search.of(recipe, loaded, fixed=options.keys() | changes.keys(), seed=seed)
+    loaded = load_with_bar(recipe.data)
+    for note in loaded.notes:
+        show.say(f"note: {note}")
+    fixed = request.options.keys() | request.changes.keys()
+    search = Search.of(recipe, loaded, fixed=fixed, seed=seed)
     _introduce(search)
     place = default_storage(folder) if storage is None else storage
     _search(search, place, study or folder.resolve().name, trials, timeout, ray, folder)
 
 
-def _own(plan: OwnPlan) -> tuple[Recipe, Path]:
-    recipe, folder = make_recipe(plan)
-    return recipe, folder.with_name(f"{folder.name}-tune")
+def _default_folder(recipe: Recipe) -> Path:
+    from gsina.runs.recipe import NamedData
 
-
-def _named_recipe(
-    dataset: str | None,
-    method: str | None,
-    backbone: str | None,
-    data: dict[str, Any],
-    options: dict[str, Any],
-    changes: dict[str, Any],
-) -> tuple[Recipe, Path]:
-    from gsina.runs.published import default_recipe
-
-    if dataset is None:
-        raise InputError("name your file or a dataset; gsina datasets lists them.")
-    name = method or "gsina"
-    recipe = default_recipe(dataset, backbone, name, data=data, options=options, **changes)
-    return recipe, Path("runs") / f"{dataset}-{recipe.backbone.name}-{name}-tune"
-
-
-def _load(recipe: Recipe) -> Dataset:
-    from gsina.runs.own_recipe import OwnRecipe
-
-    if not isinstance(recipe, OwnRecipe):
-        return load_with_bar(recipe.data.name, recipe.data.options)
-    with Count("reading") as count:
-        own = recipe.data.read(count.update)
-    for warning in own.warnings:
-        show.say(f"note: {warning}")
-    return own.dataset
+    parts = [recipe.data.name]
+    if isinstance(recipe.data, NamedData):
+        parts += [recipe.backbone.name, recipe.method.name]
+    return Path("runs") / "-".join([*parts, "tune"])
 
 
 def _introduce(search: Search) -> None:
-    level, sizes = search.task.level, []
-    for split, part in search.dataset.splits.items():
-        count = len(part) if part.mask is None else int(part.mask.sum())
-        sizes.append(f"{count:,} {SPLITS[split]}")
-    show.say(f"{search.dataset.name}: {', '.join(sizes)} {level}s; test data are left out")
+    sizes = show.split_sizes(search.dataset)
+    show.say(f"{search.dataset.name}: {sizes}; test data are left out")
     names = ", ".join(knob.name for knob in search.knobs)
     metric = metric_label(search.task.metric)
     show.say(f"to vary: {names}; judged by validation {metric}")
@@ -230,13 +199,13 @@ def _search(
                     trials,
                     timeout=timeout,
                     on_start=bar.on_start,
-                    on_epoch=bar.on_epoch,
+                    listeners=[bar],
                 )
                 if ray is None
                 else run_trials_on_ray(search, storage, name, trials, ray, timeout=timeout)
             )
             for tried in run:
-                bar.on_trial(tried)
+                bar.on_tried(tried)
     except KeyboardInterrupt:
         interrupted = True
     tuned = summary(search, study)

@@ -29,7 +29,7 @@ from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.molecules.drugood import FEATURIZER_VERSION, pack_drugs
+from gsina.molecules.drugood import FEATURES_VERSION, pack_drugs
 
 Measure = Literal["ec50", "ic50"]
 Domain = Literal["assay", "scaffold", "size"]
@@ -96,7 +96,7 @@ def load(
                 )
         return Dataset(name, Task("multiclass", 2, "roc_auc"), splits, tuple(notes))
 
-    dataset = cached(f"{name}-v{VERSION}.{FEATURIZER_VERSION}", make)
+    dataset = cached(f"{name}-v{VERSION}.{FEATURES_VERSION}", make)
     parts = dataset.splits
     if iid:
         inside = {"train": parts["train"], "val": parts["id_val"], "test": parts["id_test"]}

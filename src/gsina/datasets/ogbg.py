@@ -27,7 +27,7 @@ from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
-from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURIZER_VERSION
+from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
 from gsina.molecules.packing import Failure, pack_smiles
 from gsina.molecules.scaffolds import scaffold_split
 
@@ -115,7 +115,7 @@ def load(
     splits = [source.file(member) for member in SPLITS.values()]
     files = [source.file(MAPPING), *(splits if at_hand(*splits) else [])]
     digest = hashlib.sha256(b"".join(file.target.read_bytes() for file in files)).hexdigest()[:16]
-    key = f"ogbg/{name}-v{FEATURIZER_VERSION}.1-{digest}"
+    key = f"ogbg/{name}-v{FEATURES_VERSION}.1-{digest}"
     dataset = cached(key, lambda: _prepare(name, source, jobs, progress))
     if bonds:
         return dataset

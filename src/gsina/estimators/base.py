@@ -22,9 +22,9 @@ from gsina.models.folder import load_model, save_model
 from gsina.models.model import Architecture, Model
 from gsina.models.train import (
     Plan,
+    default_options,
     first_epoch,
     named_spec,
-    suited,
     takes,
     train_model,
 )
@@ -32,6 +32,7 @@ from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings
 from gsina.training.evaluate import Predictions
+from gsina.training.listeners import OnEpoch
 from gsina.training.selection import StrictBest
 
 log = logging.getLogger("gsina")
@@ -193,7 +194,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         check_features(packed)
         return model.predict(packed)
 
-    def _train(self, dataset: Dataset, **names: Any) -> None:
+    def _train(self, dataset: Dataset) -> None:
         """Train on a dataset and keep the model."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.random_state, int | np.integer):
@@ -210,7 +211,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             selection=StrictBest(self.patience, first_epoch(self.method, options)),
             seed=seed,
         )
-        trained = train_model(dataset, plan, on_epoch=_log if self.verbose else None, **names)
+        trained = train_model(dataset, plan, listeners=[OnEpoch(_log)] if self.verbose else [])
         self._keep(trained.model, trained.progress.history)
 
     def _settings(self) -> Settings:
@@ -233,7 +234,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         for name, value in options.items():
             if not takes(self.method, name):
                 raise InputError(f"{self.method} has no {name}, got {value!r}; leave it out.")
-        return suited(self.method) | options | (self.method_options or {})
+        return default_options(self.method) | options | (self.method_options or {})
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:
         nodes = dataset.node_sizes or dataset.train.num_features

@@ -15,7 +15,6 @@ from gsina import metrics
 from gsina.errors import InputError
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.labels import as_labels, find_classes, missing
-from gsina.formats import OwnData
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level, Task
@@ -113,10 +112,3 @@ def _columns(model: Model, logits: Tensor) -> Tensor:
     found = model.probabilities(logits)
     one = model.task.kind == "binary" and model.task.outputs == 1
     return torch.cat([1 - found, found], dim=1) if one else found
-
-
-def told_by(own: Any) -> dict[str, Any]:
-    """Names of classes and targets, and how it was read, that data from a file brings along."""
-    if not isinstance(own, OwnData):
-        return {}
-    return {name: getattr(own, name) for name in ("class_names", "target_names", "featuriser")}

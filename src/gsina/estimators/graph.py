@@ -14,7 +14,7 @@ from torch import Tensor
 from gsina import metrics
 from gsina.errors import InputError
 from gsina.estimators.base import GraphEstimator
-from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
+from gsina.estimators.classes import ClassesMixin, class_task, judged
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode
 from gsina.graphs.dataset import Dataset
@@ -40,7 +40,7 @@ GraphEstimator` for the parameters.
 
         Args:
             graphs: A list or PyG dataset of ``Data`` objects, ``PackedGraphs``, or a ``Dataset``
-                (or own data), which brings labels and validation graphs along.
+                which brings labels and validation graphs along.
             y: One label a graph, of any hashable type (``None`` or NaN if missing); or
                 ``[G, targets]`` of 0, 1 and NaN. By default the graphs' own ``y``.
             val: Validation graphs with labels of their own, or a pair of graphs and labels. By
@@ -51,16 +51,15 @@ GraphEstimator` for the parameters.
             _check_level(whole)
             if whole.task.kind == "regression":
                 raise InputError("this dataset is for regression; use GraphRegressor.")
-            self._train(judged(whole), **told_by(graphs))
+            self._train(judged(whole))
             return self
         packed = as_graphs(graphs)
         values = _labels(packed, y)
         task, classes = class_task(values)
         codes = encode(values, classes, task)
         train, held = _splits(self, packed, codes, val, lambda given: encode(given, classes, task))
-        self._train(
-            judged(Dataset("graphs", task, {"train": train, "val": held})), class_names=classes
-        )
+        splits = {"train": train, "val": held}
+        self._train(judged(Dataset("graphs", task, splits, class_names=classes)))
         return self
 
     def score(self, graphs: Any, y: Any = None) -> float:
@@ -94,7 +93,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
             _check_level(whole)
             if whole.task.kind != "regression":
                 raise InputError("this dataset is for classification; use GraphClassifier.")
-            self._train(whole, **told_by(graphs))
+            self._train(whole)
             return self
         packed = as_graphs(graphs)
         targets = _numbers(_labels(packed, y))

@@ -62,12 +62,8 @@ def check_features(graphs: PackedGraphs) -> None:
 
 
 def as_dataset(graphs: Any) -> Dataset | None:
-    """The dataset, if that is what was given; own data has one inside."""
-    inside = getattr(graphs, "dataset", None)
-    for found in (graphs, inside):
-        if isinstance(found, Dataset):
-            return found
-    return None
+    """The dataset, if that is what was given."""
+    return graphs if isinstance(graphs, Dataset) else None
 
 
 def hold_out(classes: Tensor | None, count: int, seed: int) -> tuple[Tensor, Tensor]:

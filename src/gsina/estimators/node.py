@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.estimators.classes import ClassesMixin, class_task, judged, told_by
+from gsina.estimators.classes import ClassesMixin, class_task, judged
 from gsina.estimators.inputs import as_dataset, as_graphs, hold_out, with_labels
 from gsina.estimators.labels import as_array, encode, missing
 from gsina.estimators.networks import OwnBackbone
@@ -99,7 +99,7 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         if whole is not None:
             if whole.task.level != "node" or whole.task.kind == "regression":
                 raise InputError("this dataset has no classes of nodes; use GraphClassifier.")
-            self._train(judged(whole), **told_by(graphs))
+            self._train(judged(whole))
             return self
         packed = _packed(graphs)
         values = _labels(packed, y)
@@ -133,7 +133,7 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
             splits["val"] = replace(with_labels(other, labels, "node"), mask=mask)
         else:
             splits["val"] = replace(splits["train"], mask=held)
-        self._train(judged(Dataset("nodes", task, splits)), class_names=classes)
+        self._train(judged(Dataset("nodes", task, splits, class_names=classes)))
         return self
 
     def score(self, graphs: Any, y: Any = None, mask: Any = None) -> float:

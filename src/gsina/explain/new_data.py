@@ -13,10 +13,11 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.explain.report import node_page, page
+from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.models.answers import confidence, truth
 from gsina.models.model import Model
-from gsina.models.predict import OnRows, Summary, chunks, name_column, node_graph
+from gsina.models.predict import OnRows, Summary, read_files
 from gsina.training.evaluate import Predictions
 
 #: The scores on the page of new data are not scores of that data.
@@ -33,31 +34,46 @@ class Found(NamedTuple):
     prediction: Predictions
 
 
-def explain_file(
+def explain_files(
     model: Model,
-    path: Path,
+    files: Sequence[Path],
     out: Path,
     *,
     top: int = 20,
-    smiles: str | None = None,
+    names: str | None = None,
     model_name: str = "",
     on_rows: OnRows | None = None,
 ) -> Summary:
-    """Write a page of the ``top`` graphs that the model is surest of.
+    """Write a page of the ``top`` graphs, or surroundings of nodes, that the model is surest of.
 
     Args:
-        model: A model of molecules or graphs.
-        path: A file of them; it is read piece by piece.
+        model: The model.
+        files: Files as its format has them; those of graphs are read piece by piece.
         out: The page.
         top: How many; of numbers those with the largest predictions.
-        smiles: Column of the SMILES; by default that of the training file.
+        names: The column that names a row, such as that of the SMILES; by default as in training.
         model_name: Name of the model's folder, to say on the page.
         on_rows: Called after every piece of the file.
     """
+    found = read_files(model, files, names)
+    if isinstance(found, Rows):
+        return _explain_rows(model, found, files[0].name, out, top, model_name, on_rows)
+    return _explain_nodes(model, found, files[0].name, out, top, model_name)
+
+
+def _explain_rows(
+    model: Model,
+    rows_of_file: Rows,
+    file: str,
+    out: Path,
+    top: int,
+    model_name: str,
+    on_rows: OnRows | None,
+) -> Summary:
     summary = Summary()
     best: list[Found] = []
-    column = name_column(model, smiles)
-    for piece in chunks(model, path, smiles):
+    column = rows_of_file.name
+    for piece in rows_of_file.chunks:
         if len(piece.graphs):
             rows = [piece.rows[place] for place in piece.position.tolist()]
             graphs = replace(piece.graphs, y=truth(model, rows))
@@ -74,7 +90,7 @@ def explain_file(
         if on_rows is not None:
             on_rows(summary.rows)
     if not best:
-        raise InputError(f"{path.name} has no row that can be read, so there is nothing to show.")
+        raise InputError(f"{file} has no row that can be read, so there is nothing to show.")
     best.sort(reverse=True)
     graphs, predictions = _join(best)
     names = [one.name for one in best]
@@ -84,7 +100,7 @@ def explain_file(
         graphs=graphs,
         predictions=predictions,
         names=names,
-        name=path.name,
+        name=file,
         summary=[
             ("model", _model_in_words(model, model_name)),
             ("shown", f"{len(best)} of {summary.rows} rows, {_first_ones(model)}"),
@@ -96,34 +112,23 @@ def explain_file(
     return summary
 
 
-def explain_nodes(
-    model: Model, files: Sequence[Path], out: Path, *, top: int = 20, model_name: str = ""
+def _explain_nodes(
+    model: Model, graph: NodeGraph, file: str, out: Path, top: int, model_name: str
 ) -> Summary:
-    """Write a page of the neighbourhoods of the ``top`` nodes that the model is surest of.
-
-    Args:
-        model: A model of nodes.
-        files: The table of nodes and that of edges; or one file of tensors, if the model was
-            trained on one.
-        out: The page.
-        top: How many; of numbers those with the largest predictions.
-        model_name: Name of the model's folder, to say on the page.
-    """
-    graphs, names, warnings = node_graph(model, files)
-    sure = confidence(model, model.predict(graphs).logits)
+    sure = confidence(model, model.predict(graph.graphs).logits)
     nodes = sure.topk(min(top, len(sure))).indices
     node_page(
         out,
         model,
-        graphs,
+        graph.graphs,
         nodes,
-        names,
-        files[0].name,
+        graph.names,
+        file,
         [
             ("model", _model_in_words(model, model_name)),
             ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
         ],
-        warnings,
+        graph.warnings,
         scores_caption=THEN,
         order=_order(model),
     )

@@ -6,19 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import page_graphs, write_page
-from gsina.formats import OwnData
+from gsina.formats import FORMATS
+from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_names import SPLITS
 from gsina.graphs.task import Task
 from gsina.metrics import metric_label
 from gsina.models.answers import class_names, target_names
 from gsina.models.model import Model
+from gsina.models.train import split_in_words
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.training.evaluate import Predictions
 
@@ -44,25 +47,34 @@ OTHER_ATTENTION = (
 )
 
 
-def write_report(path: Path, model: Model, own: OwnData) -> None:
-    """The page of up to 500 test graphs, or of the neighbourhoods of 100 test nodes."""
-    split = "test" if "test" in own.dataset.splits else "val"
-    graphs, name = own.dataset.splits[split], own.dataset.name
+def write_report(path: Path, model: Model, dataset: Dataset) -> None:
+    """The page of up to 500 test graphs, or of the neighbourhoods of 100 test nodes.
+
+    Of several test splits, and at node level of several graphs in one, the first is shown.
+    """
+    tests = [split for split in dataset.splits if split.split("-")[0] == "test"]
+    split = tests[0] if tests else "val"
+    graphs, name, origin = dataset.splits[split], dataset.name, dataset.origin
     summary = [
         ("model", f"{model.architecture.method} on {model.architecture.backbone}"),
-        ("split", split_in_words(own)),
+        ("split", split_in_words(dataset)),
     ]
     if model.task.level == "node":
-        ids = (graphs.x[:, 0] == graphs.x[:, 0] if graphs.mask is None else graphs.mask).nonzero()
-        chosen = _some(ids.flatten(), PAGE_NODES)
+        graphs = graphs[[0]]
+        count = graphs.x.size(0)
+        ids = torch.arange(count) if graphs.mask is None else graphs.mask.nonzero().flatten()
+        chosen = _some(ids, PAGE_NODES)
         summary.append(("shown", f"{len(chosen)} of {len(ids)} nodes of the {split} split"))
-        node_page(path, model, graphs, chosen, own.names["all"], name, summary, own.warnings)
+        names = origin.names.get("all") or tuple(map(str, range(count)))
+        node_page(path, model, graphs, chosen, names, name, summary, dataset.notes)
         return
     chosen = _some(torch.arange(len(graphs)), PAGE_GRAPHS)
     summary.append(("shown", f"{len(chosen)} of {len(graphs)} graphs of the {split} split"))
     graphs = graphs[chosen]
-    names = [own.names[split][i] for i in chosen.tolist()]
-    page(path, model, graphs, model.predict(graphs), names, name, summary, own.warnings)
+    known = origin.names.get(split)
+    shown = [known[i] if known else f"{split} {i + 1}" for i in chosen.tolist()]
+    found = model.predict(graphs)
+    page(path, model, graphs, found, shown, name, summary, dataset.notes, named=known is not None)
 
 
 def node_page(
@@ -74,7 +86,7 @@ def node_page(
     name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
-    **said: str,
+    **said: Any,
 ) -> None:
     """Write the neighbourhoods of some nodes as a page; ``said`` goes on to :func:`page`."""
     found = model.predict(graphs)
@@ -110,6 +122,7 @@ def page(
     centres: Sequence[int] | None = None,
     scores_caption: str = "",
     order: str = "Order in the file",
+    named: bool = True,
 ) -> None:
     """Write graphs as a page, with the model's own ratio, temperature and weights.
 
@@ -127,12 +140,13 @@ def page(
         centres: The node of each graph that its prediction is about.
         scores_caption: What the table of scores holds.
         order: Name of the order that the graphs are in.
+        named: Whether names come from the file: those of molecules are SMILES.
     """
     config = model.method.config
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
     if attends and not solved and whole is None:
         notes = (*notes, OTHER_ATTENTION)
-    molecules = model.featuriser.get("kind") == "molecules"
+    molecules = named and _molecules(model)
     task: Task = replace(model.task, level="graph")
     shown = page_graphs(
         graphs,
@@ -163,6 +177,12 @@ def page(
     )
 
 
+def _molecules(model: Model) -> bool:
+    """Whether the model's graphs are molecules."""
+    kind = model.featuriser.get("kind")
+    return kind in FORMATS and FORMATS[kind].molecules
+
+
 def _solved_by_graph(model: Model) -> bool:
     """Whether a page finds the model's weights by solving the soft top-r in every graph."""
     attention = getattr(model.method, "attention", None)
@@ -188,16 +208,6 @@ def scores_table(model: Model) -> list[list[str]]:
         for split, row in model.metrics.items()
     ]
     return [["split", *(metric_label(name) for name in names)], *rows] if rows else []
-
-
-def split_in_words(own: OwnData) -> str:
-    """Which rule divided the data, and by which column."""
-    split = own.source.get("split")
-    if not isinstance(split, dict):
-        return str(split or "")
-    # A split that could not be made has fallen back to one that reads no column.
-    column = split.get("column") if split.get("used") == split.get("rule") else None
-    return f"{split.get('used')}{f' by {column}' if column else ''}"
 
 
 def _some(ids: Tensor, most: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,22 +34,32 @@ class Packer:
         node_features: Width of the node features, by default that of the first graph.
         edge_features: Width of the edge features (0 for none), by default that of the first graph
             with edges.
+        edge_constant: Features of every edge of a graph that says nothing of them.
     """
 
-    def __init__(self, node_features: int | None = None, edge_features: int | None = None) -> None:
+    def __init__(
+        self,
+        node_features: int | None = None,
+        edge_features: int | None = None,
+        edge_constant: Sequence[float] | None = None,
+    ) -> None:
         self.node_features, self.edge_features = node_features, edge_features
+        self.edge_constant = edge_constant
         self._graphs: list[Graph] = []
         self._loops = self._edgeless = 0
 
     def fresh(self) -> Packer:
         """An empty one for graphs of the same shape."""
-        return Packer(self.node_features, self.edge_features)
+        return Packer(self.node_features, self.edge_features, self.edge_constant)
 
     def add(self, graph: Graph) -> None:
         """Take one more graph."""
         width = graph.x.shape[1]
         if width != (self.node_features or width):
             raise Problem(f"its nodes have {width} features, expected {self.node_features}")
+        if self.edge_constant is not None and graph.edge_attr is None:
+            same = np.tile(np.array(self.edge_constant, np.float32), (len(graph.edges), 1))
+            graph = graph._replace(edge_attr=same)
         if len(graph.edges):
             edge_width = 0 if graph.edge_attr is None else graph.edge_attr.shape[1]
             if self.edge_features is None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from gsina.errors import InputError, check_name
+from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
 from gsina.formats.graph_packer import Packer, Problem, parse_graph
-from gsina.formats.result import Chunk, OwnData, assemble, duplicates_warning, file_name
 from gsina.formats.table import fingerprint, in_pieces, lines
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Wish, read_labels
 from gsina.graphs.splits import RULES, check_rule, divide
 
@@ -42,7 +43,7 @@ def read_graphs(
     kind: Wish = "auto",
     seed: int = 0,
     directed: bool = False,
-) -> OwnData:
+) -> Dataset:
     """Read graphs with labels and divide them; see docs/own-data.md for the format.
 
     Args:
@@ -93,20 +94,23 @@ def read_graphs(
         parts,
         names=names,
         rows=rows,
-        unreadable=unreadable,
+        origin=Origin(
+            reading={
+                "kind": "graphs",
+                "version": 1,
+                "columns": {"targets": list(labels.target_names)},
+                "directed": directed,
+                "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
+            },
+            file=path.name,
+            fingerprint=_fingerprint(path),
+            unreadable=tuple(unreadable),
+        ),
         warnings=(
             *_other_files(path),
             *packer.warnings,
             *duplicates_warning(names, rows, parts, "ids are"),
         ),
-        source={
-            "kind": "graphs",
-            "file": path.name,
-            "columns": {"targets": list(labels.target_names)},
-            "directed": directed,
-            "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
-            "fingerprint": _fingerprint(path),
-        },
         scale=True,
     )
 
@@ -118,6 +122,7 @@ def stream_graphs(
     directed: bool = False,
     node_features: int | None = None,
     edge_features: int | None = None,
+    edge_constant: Sequence[float] | None = None,
 ) -> Iterator[Chunk]:
     """Read graphs piece by piece; memory does not grow with the length of a ``.jsonl`` file.
 
@@ -127,8 +132,9 @@ def stream_graphs(
         directed: As in :func:`read_graphs`.
         node_features: Width that node features must have, by default that of the first graph.
         edge_features: Width that edge features must have (0 for none), likewise.
+        edge_constant: Features of every edge of a graph that says nothing of them.
     """
-    packer = Packer(node_features, edge_features)
+    packer = Packer(node_features, edge_features, edge_constant)
     for piece in in_pieces(_items(Path(path)), chunk):
         packer = packer.fresh()
         position, reasons = [], {}
@@ -145,6 +151,39 @@ def stream_graphs(
             reasons=reasons,
             numbers=[item.number for item in piece],
         )
+
+
+def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:
+    """Graphs of a new file; their rows are named by the field ``id``."""
+    if names is not None:
+        raise InputError("--smiles is for models of molecules; leave it out.")
+    widths = reading.get("features", {})
+    chunks = stream_graphs(
+        files[0],
+        directed=bool(reading.get("directed", False)),
+        node_features=widths.get("node"),
+        edge_features=widths.get("edge"),
+        edge_constant=reading.get("edge_constant"),
+    )
+    return Rows(chunks, "id", field_names(files[0]))
+
+
+def reading_of(dataset: Dataset) -> dict[str, Any] | None:
+    """JSON gives any graphs whose features are plain numbers."""
+    if dataset.task.level != "graph" or dataset.node_sizes or dataset.edge_sizes:
+        return None
+    train = dataset.train
+    reading = {
+        "kind": "graphs",
+        "version": 1,
+        "columns": {"targets": list(dataset.target_names) or ["label"]},
+        "directed": train.reverse is None,
+        "features": {"node": train.num_features, "edge": train.num_edge_features},
+    }
+    edges = train.edge_attr
+    if edges is not None and len(edges) and bool((edges == edges[0]).all()):
+        reading["edge_constant"] = edges[0].tolist()  # nobody has to write down what says nothing
+    return reading
 
 
 def field_names(path: Path | str) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from gsina.errors import InputError
-from gsina.formats.result import Chunk, OwnData, assemble, duplicates_warning, file_name
+from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
 from gsina.formats.table import (
     check_columns,
     fingerprint,
@@ -18,9 +19,12 @@ from gsina.formats.table import (
     read_columns,
     table_rows,
 )
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Wish, read_labels
 from gsina.graphs.splits import check_rule, divide
-from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURIZER_VERSION
+from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
+from gsina.molecules.drugood import pack_drugs
+from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
 from gsina.molecules.packing import pack_smiles
 from gsina.molecules.prepare import EMPTY, Progress, prepare
 
@@ -35,7 +39,7 @@ def read_molecules(
     kind: Wish = "auto",
     seed: int = 0,
     on_progress: Progress | None = None,
-) -> OwnData:
+) -> Dataset:
     """Read molecules with labels and divide them.
 
     The graphs are kept in the cache folder, so that the next reading is quick.
@@ -87,41 +91,71 @@ def read_molecules(
         parts,
         names=[text.strip() for text in cells[smiles]],
         rows=rows,
-        unreadable=unreadable,
+        origin=Origin(
+            reading={
+                "kind": "molecules",
+                "version": FEATURES_VERSION,
+                "columns": {"smiles": smiles, "targets": list(targets)},
+            },
+            file=path.name,
+            fingerprint=fingerprint(path),
+            unreadable=tuple(unreadable),
+        ),
         warnings=duplicates_warning(found.canonical, rows, parts, "molecules are"),
-        source={
-            "kind": "molecules",
-            "file": path.name,
-            "columns": {"smiles": smiles, "targets": list(targets)},
-            "fingerprint": fingerprint(path),
-            "featurizer": FEATURIZER_VERSION,
-        },
         node_sizes=ATOM_FEATURE_SIZES,
         edge_sizes=BOND_FEATURE_SIZES,
     )
 
 
-def stream_molecules(path: Path | str, smiles: str, *, chunk: int = 2048) -> Iterator[Chunk]:
+def stream_molecules(
+    path: Path | str, smiles: str, *, chunk: int = 2048, features: str = "ogb"
+) -> Iterator[Chunk]:
     """Read a CSV file of molecules piece by piece; memory does not grow with its length.
 
     Args:
         path: A CSV file, perhaps packed with gzip.
         smiles: Name of the column of SMILES.
         chunk: Rows of one piece.
+        features: ``ogb``, or ``drugood`` for those of that benchmark.
     """
     check_columns(header(path), [smiles], path)
+    pack = pack_drugs if features == "drugood" else pack_smiles
     for piece in in_pieces(table_rows(path), chunk):
         texts = [row.cells[smiles].strip() for row in piece]
-        packed = pack_smiles(texts)
+        packed = pack(texts)
+        kept = torch.as_tensor(packed.kept, dtype=torch.long)
         reasons = {row: reason for row, _, reason in packed.failures}
         reasons |= {place: EMPTY for place, text in enumerate(texts) if not text}
         reasons |= {place: row.problem for place, row in enumerate(piece) if row.problem}
         # A row with a wrong number of cells may still have something that reads as a molecule.
-        fits = torch.tensor([int(place) not in reasons for place in packed.kept], dtype=torch.bool)
+        fits = torch.tensor([place not in reasons for place in kept.tolist()], dtype=torch.bool)
         yield Chunk(
             rows=[row.cells for row in piece],
             graphs=packed.graphs if bool(fits.all()) else packed.graphs[fits],
-            position=packed.kept[fits],
+            position=kept[fits],
             reasons=dict(sorted(reasons.items())),
             numbers=[row.number for row in piece],
         )
+
+
+def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:
+    """Molecules of a new file; ``names`` is its column of SMILES, by default the old one."""
+    column = names or str(reading["columns"]["smiles"])
+    features = str(reading.get("features", "ogb"))
+    return Rows(stream_molecules(files[0], column, features=features), column)
+
+
+def version_of(reading: dict[str, Any]) -> int:
+    """The version of the features that are made now."""
+    return DRUGOOD_VERSION if reading.get("features") == "drugood" else FEATURES_VERSION
+
+
+def reading_of(dataset: Dataset) -> dict[str, Any] | None:
+    """A table of SMILES gives the molecules of the benchmarks too."""
+    columns = {"smiles": "smiles", "targets": list(dataset.target_names)}
+    if (dataset.node_sizes, dataset.edge_sizes) == (ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES):
+        return {"kind": "molecules", "version": FEATURES_VERSION, "columns": columns}
+    if dataset.name.startswith("drugood-"):
+        features = {"features": "drugood", "version": DRUGOOD_VERSION}
+        return {"kind": "molecules", "columns": columns, **features}
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -14,37 +14,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.formats.result import OwnData, file_name
-from gsina.formats.table import Records, check_columns, fingerprint, in_pieces, records
+from gsina.formats import tensor_files
+from gsina.formats.assemble import NodeGraph, assemble, file_name
+from gsina.formats.table import Records, check_columns, fingerprint, in_pieces, records, table_rows
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Wish, number, read_labels
-from gsina.graphs.masks import NODE_SHARES, by_environment, masked
+from gsina.graphs.masks import NODE_SHARES, by_environment
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts, at_random, by_marks, by_order, times
 from gsina.graphs.splits import finish
 
 #: Rows that are turned into numbers at once.
 BLOCK = 8192
-
-
-@dataclass(frozen=True)
-class NodeGraph:
-    """A graph without labels, as two tables give it.
-
-    Attributes:
-        graphs: The one graph.
-        names: Id of every node.
-        rows: Row number of every node in its table.
-        features: Names of the feature columns, in the order of ``x``.
-        cells: Text of the further columns that were asked for, one entry a node.
-        warnings: Sentences that the user should see.
-    """
-
-    graphs: PackedGraphs
-    names: tuple[str, ...]
-    rows: tuple[int, ...]
-    features: tuple[str, ...]
-    cells: dict[str, list[str]]
-    warnings: tuple[str, ...]
 
 
 def read_nodes(
@@ -62,7 +43,7 @@ def read_nodes(
     directed: bool = False,
     kind: Wish = "auto",
     seed: int = 0,
-) -> OwnData:
+) -> Dataset:
     """Read one graph whose nodes have labels, and divide the nodes.
 
     Every split holds the whole graph with the mask of its own nodes. By ``environment``, sorted,
@@ -129,7 +110,7 @@ def read_nodes(
     else:
         parts = at_random(labels, seed, NODE_SHARES)
     split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
-    return masked(
+    return assemble(
         file_name(nodes_csv),
         found.graphs,
         labels,
@@ -137,15 +118,17 @@ def read_nodes(
         names=found.names,
         rows=found.rows,
         warnings=warnings,
-        source={
-            "kind": "nodes",
-            "file": file,
-            "edges": Path(edges_csv).name,
-            "columns": {"id": id, "targets": [label], "source": source, "target": target},
-            "features": list(found.features),
-            "directed": directed,
-            "fingerprint": f"{fingerprint(nodes_csv)} {fingerprint(edges_csv)}",
-        },
+        origin=Origin(
+            reading={
+                "kind": "nodes",
+                "version": 1,
+                "columns": {"id": id, "targets": [label], "source": source, "target": target},
+                "directed": directed,
+                "features": list(found.features),
+            },
+            file=file,
+            fingerprint=f"{fingerprint(nodes_csv)} {fingerprint(edges_csv)}",
+        ),
         scale=bool(found.features),
     )
 
@@ -209,6 +192,41 @@ def read_node_graph(
         cells=cells,
         warnings=warnings,
     )
+
+
+def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
+    """The graph of two new tables; or of a file of tensors, which has no names of features."""
+    if names is not None:
+        raise InputError("--smiles is for models of molecules; leave it out.")
+    if len(files) == 1 and not reading.get("features"):
+        return tensor_files.read_again(files, reading, names)
+    if len(files) != 2:
+        raise InputError("this model predicts nodes; give --nodes and --edges.")
+    columns = reading["columns"]
+    found = read_node_graph(
+        *files,
+        id=columns["id"],
+        source=columns["source"],
+        target=columns["target"],
+        features=reading.get("features"),
+        directed=bool(reading.get("directed", False)),
+    )
+    return replace(found, table=(row.cells for row in table_rows(files[0])))
+
+
+def reading_of(dataset: Dataset) -> dict[str, Any] | None:
+    """Two tables give any nodes whose features are plain numbers, edges without features."""
+    train = dataset.train
+    if dataset.task.level != "node" or dataset.node_sizes or train.num_edge_features:
+        return None
+    columns = {"id": "id", "source": "source", "target": "target"}
+    return {
+        "kind": "nodes",
+        "version": 1,
+        "columns": columns | {"targets": list(dataset.target_names) or ["label"]},
+        "directed": train.reverse is None,
+        "features": None,
+    }
 
 
 def _nodes(

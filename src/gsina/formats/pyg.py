@@ -1,4 +1,4 @@
-"""Graphs that are already objects: lists of PyG ``Data``, and datasets of the TU collection."""
+"""Graphs that are already objects: lists of PyG ``Data``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gsina.datasets.raw.sources import raw_file
-from gsina.datasets.tu import read_archive, tu_file
 from gsina.errors import InputError
+from gsina.formats.assemble import assemble
 from gsina.formats.json_graphs import cell
-from gsina.formats.result import OwnData, assemble
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Wish, read_labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts
 from gsina.graphs.splits import check_rule, divide, finish
 
 RULES = ("random", "size", "column", "time", "own")
-TU_RULES = ("random", "size")
 
 
 def from_pyg(
@@ -34,7 +32,7 @@ def from_pyg(
     kind: Wish = "auto",
     seed: int = 0,
     name: str = "graphs",
-) -> OwnData:
+) -> Dataset:
     """Take PyG ``Data`` objects with ``y``, already divided or to be divided.
 
     Args:
@@ -73,48 +71,13 @@ def from_pyg(
         parts,
         names=[str(getattr(graph, "id", row)) for graph, row in zip(everything, rows, strict=True)],
         rows=rows,
-        source={
-            "kind": "graphs",
-            "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
-        },
-    )
-
-
-def read_tu_graphs(
-    name: str, *, split: str = "random", kind: Wish = "auto", seed: int = 0
-) -> OwnData:
-    """Read a dataset of the TU collection from the data folder, or download it into it.
-
-    Args:
-        name: Name in the collection, such as ``PROTEINS``.
-        split: ``random`` or ``size``.
-        kind: ``classification`` or ``regression``; ``auto`` decides by the values.
-        seed: Seed of all draws.
-    """
-    check_rule(split, None, TU_RULES)
-    found = read_archive(raw_file(tu_file(name)))
-    if found.graphs.y is None:
-        raise InputError(f"{name} has no labels of graphs; expected something to predict.")
-    columns: dict[str, list[str]]
-    if found.classes:
-        columns = {"label": [str(found.classes[place]) for place in found.graphs.y.tolist()]}
-    else:
-        columns = _columns(found.graphs.y.tolist())
-    graphs = replace(found.graphs, y=None)
-    rows = range(1, len(graphs) + 1)
-    labels = read_labels(columns, rows, kind=kind)
-    return assemble(
-        name,
-        graphs,
-        labels,
-        divide(split, labels, rows, graphs=graphs, column=None, cells=(), seed=seed),
-        names=[str(row) for row in rows],
-        rows=rows,
-        source={
-            "kind": "graphs",
-            "file": name,
-            "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
-        },
+        origin=Origin(
+            reading={
+                "kind": "graphs",
+                "version": 1,
+                "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
+            }
+        ),
     )
 
 
@@ -128,10 +91,11 @@ def _targets(graphs: Sequence[Any]) -> dict[str, list[str]]:
         values.append(torch.as_tensor(y).flatten().tolist())
     if len({len(value) for value in values}) > 1:
         raise InputError("graphs have different numbers of labels in y; expected as many in each.")
-    return _columns(values)
+    return label_columns(values)
 
 
-def _columns(values: list[list[float]]) -> dict[str, list[str]]:
+def label_columns(values: list[list[float]]) -> dict[str, list[str]]:
+    """Labels ``[G, targets]`` as the text of cells, one column per target."""
     width = len(values[0])
     names = ["label"] if width == 1 else [f"label {i}" for i in range(1, width + 1)]
     return {name: [str(value[place]) for value in values] for place, name in enumerate(names)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,10 +13,11 @@ from torch import Tensor
 
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.files import load_tensors
-from gsina.formats.result import OwnData, file_name
+from gsina.formats.assemble import NodeGraph, assemble, file_name
 from gsina.formats.table import fingerprint
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Labels, Wish, read_labels
-from gsina.graphs.masks import NODE_SHARES, by_environment, check_apart, masked
+from gsina.graphs.masks import NODE_SHARES, by_environment, check_apart
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts, at_random, by_order, times
 from gsina.graphs.splits import finish
@@ -36,7 +38,7 @@ def read_data_file(
     time: str | None = None,
     kind: Wish = "auto",
     seed: int = 0,
-) -> OwnData:
+) -> Dataset:
     """Read one graph whose nodes have labels.
 
     Tensors by name: ``edge_index`` ``[2, E]`` and ``y`` ``[N]`` or ``[N, T]`` (a whole number below
@@ -66,15 +68,18 @@ def read_data_file(
     labels = read_labels(_cells(y), rows, kind=kind, level="node")
     parts, rule, column = _parts(tensors, labels, environment, time, seed, path)
     split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
-    return masked(
+    return assemble(
         file_name(path),
         graphs,
         labels,
         split,
         names=names,
         rows=rows,
-        warnings=(),
-        source={"kind": "nodes", "file": path.name, "fingerprint": fingerprint(path)},
+        origin=Origin(
+            reading={"kind": "nodes", "version": 1},
+            file=path.name,
+            fingerprint=fingerprint(path),
+        ),
     )
 
 
@@ -90,6 +95,24 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
     told = next((name for name in ("x", "y") if name in tensors), "x")
     _check_there(tensors, ("edge_index", told), path)
     return _graph(tensors, len(tensors[told]), path)
+
+
+def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
+    """The graph of a new file of tensors; its nodes are named by their numbers."""
+    if names is not None:
+        raise InputError("--smiles is for models of molecules; leave it out.")
+    if len(files) != 1:
+        raise InputError("this model was trained on a file of tensors; give one such file.")
+    graphs = read_graph_file(files[0])
+    numbers = tuple(str(node) for node in range(graphs.x.size(0)))
+    return NodeGraph(graphs, numbers, table=({"id": name} for name in numbers))
+
+
+def reading_of(dataset: Dataset) -> dict[str, Any] | None:
+    """Tensors give any nodes whose features are plain numbers."""
+    if dataset.task.level != "node" or dataset.node_sizes or dataset.edge_sizes:
+        return None
+    return {"kind": "nodes", "version": 1}
 
 
 def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) -> None:

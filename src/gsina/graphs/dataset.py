@@ -1,11 +1,12 @@
-"""`Dataset`: the splits of one benchmark and what is to be predicted; a cache for prepared ones."""
+"""`Dataset`: splits, what is to be predicted, and where it came from; a cache for prepared ones."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gsina.errors import InputError
 from gsina.files import cache_dir, load_tensors, save_tensors
@@ -14,11 +15,36 @@ from gsina.graphs.task import Task
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """Named splits of one benchmark; at node level every split holds whole graphs with masks.
+class Origin:
+    """Where a dataset came from, and how to read more of the same.
 
     Attributes:
-        name: Name, as in the registry.
+        reading: What a model needs to read new files the same way, JSON-able: ``kind`` and
+            ``version`` of the format, and what belongs to it; empty for datasets by name.
+        file: Name of the file; empty for datasets by name.
+        fingerprint: Hash of what was in it.
+        split: Rule asked for, rule used, column, seed and sizes, JSON-able.
+        names: SMILES or id of every graph of each split, in order. At node level, of every node
+            that counts there; ``"all"`` has every node.
+        rows: Row number in the file, in the same order; the header of a CSV file is row 1.
+        unreadable: Row number and reason of every row that could not be read.
+    """
+
+    reading: dict[str, Any] = field(default_factory=dict)
+    file: str = ""
+    fingerprint: str = ""
+    split: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    unreadable: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Named splits; at node level every split holds whole graphs with masks.
+
+    Attributes:
+        name: Name, as in the registry or of the file.
         task: What is predicted.
         splits: ``train``, ``val``, ``test`` (out of distribution), and perhaps more; ``id_test``
             is drawn like ``train``.
@@ -27,6 +53,10 @@ class Dataset:
         edge_sizes: Number of categories of each integer edge feature; empty for plain numbers.
         scaling: How to bring the features to one scale in training; the splits hold them as they
             are (see :mod:`gsina.graphs.scaling`). It is not saved.
+        target_names: Name of every target; ``()`` if they have none.
+        class_names: Label of class 0, 1, ... of a single target; ``()`` for numbers, and for
+            classes that are just numbers.
+        origin: Where it came from. It is not saved.
     """
 
     name: str
@@ -36,6 +66,9 @@ class Dataset:
     node_sizes: tuple[int, ...] = ()
     edge_sizes: tuple[int, ...] = ()
     scaling: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    target_names: tuple[str, ...] = ()
+    class_names: tuple[Hashable, ...] = ()
+    origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
         for needed in ("train", "val"):
@@ -85,6 +118,11 @@ class Dataset:
     def test(self) -> PackedGraphs:
         """The out-of-distribution graphs, never used for selection."""
         return self.splits["test"]
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the test data differ from the training data in kind."""
+        return self.origin.split.get("used") != "random"
 
     def save(self, path: Path) -> None:
         """Write all splits as one safetensors file."""

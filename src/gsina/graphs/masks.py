@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.formats.result import OwnData
-from gsina.graphs.dataset import Dataset
-from gsina.graphs.labels import Labels, number
-from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.scaling import find_scaling
+from gsina.graphs.labels import number
 from gsina.graphs.split_rules import Parts, row_of
-from gsina.graphs.splits import Split
 
 #: Shares of train and val among nodes; the rest is for testing.
 NODE_SHARES = (0.6, 0.2)
@@ -71,46 +63,3 @@ def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file:
     side |= dict.fromkeys(order[len(order) - held :], "test")
     sides = np.array([side[text] for text in texts])
     return {part: np.flatnonzero(sides == part) for part in ("train", "val", "test")}
-
-
-def masked(
-    name: str,
-    graphs: PackedGraphs,
-    labels: Labels,
-    split: Split,
-    *,
-    names: Sequence[str],
-    rows: Sequence[int],
-    warnings: Sequence[str],
-    source: dict[str, Any],
-    scale: bool = False,
-) -> OwnData:
-    """Put one graph, the labels of its nodes and a split together.
-
-    With ``scale``, the dataset says how to bring its features to one scale.
-    """
-    whole = replace(graphs, node_y=labels.y)
-    splits: dict[str, PackedGraphs] = {}
-    ids = {part: place[labels.known[place]] for part, place in split.parts.items()}
-    for part, place in ids.items():
-        mask = torch.zeros(len(names), dtype=torch.bool)
-        mask[torch.from_numpy(place)] = True
-        splits[part] = replace(whole, mask=mask)
-    told = (*labels.warnings, *split.warnings, *warnings)
-    return OwnData(
-        dataset=Dataset(
-            name=name,
-            task=labels.task,
-            splits=splits,
-            notes=told,
-            scaling=find_scaling(splits["train"]) if scale and "train" in splits else {},
-        ),
-        names={part: tuple(names[i] for i in place.tolist()) for part, place in ids.items()}
-        | {"all": tuple(names)},
-        rows={part: tuple(rows[i] for i in place.tolist()) for part, place in ids.items()}
-        | {"all": tuple(rows)},
-        target_names=labels.target_names,
-        class_names=labels.class_names,
-        warnings=told,
-        source=source | {"split": split.source},
-    )

@@ -61,12 +61,6 @@ def answers(model: Model, logits: Tensor) -> list[list[str]]:
     ]
 
 
-def attention_names(model: Model) -> list[str]:
-    """Names of the columns that :func:`attention` fills."""
-    molecules = model.featuriser.get("kind") == "molecules"
-    return ["bond_weights", "atom_weights"] if molecules else ["edge_weights", "node_weights"]
-
-
 def attention(graphs: PackedGraphs, predictions: Predictions) -> list[list[str]]:
     """JSON of ``[start, end, weight]`` of every edge, and of the weight of every node.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gsina.errors import InputError
+from gsina.formats import format_of
 from gsina.graphs.split_names import SPLITS
 from gsina.models.model import Model
 
@@ -44,9 +46,10 @@ def model_card(model: Model) -> str:
 
 def _use(model: Model) -> list[str]:
     """The commands that fit what the model was trained on."""
-    told = model.featuriser
-    tables = told.get("kind") == "nodes" and "columns" in told
-    files = "--nodes nodes.csv --edges edges.csv" if tables else "new-data"
+    try:
+        files = " ".join(format_of(model.featuriser).new_files)
+    except InputError:
+        return ["from gsina import load_model  # no file format gives its graphs"]
     return [
         f"gsina predict <this folder> {files} -o predictions.csv",
         f"gsina explain <this folder> {files} -o page.html",

@@ -13,10 +13,10 @@ from typing import Any
 
 from gsina.errors import InputError, MissingFileError
 from gsina.files import load_tensors, save_json, save_tensors, write_aside
+from gsina.formats import FORMATS, format_of
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
 from gsina.models.model import Architecture, Model, Scale
-from gsina.molecules.features import FEATURIZER_VERSION
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 
@@ -108,11 +108,7 @@ def find_model(folder: Path) -> Path:
             f"gsina train --out {folder} --resume."
         )
     if (folder / "result.json").exists():
-        raise MissingFileError(
-            f"{folder} is a run on a dataset of a benchmark, which reads no files of yours; `gsina "
-            f"figure gallery {folder}` shows what it looked at; `gsina train <your file>` makes a "
-            "model that predicts and explains."
-        )
+        raise MissingFileError(f"the run in {folder} has lost its model; train it again.")
     raise MissingFileError(
         f"there is no model in {folder}: expected {META} and {WEIGHTS}, as `gsina train "
         "<your file> --out <folder>` writes them."
@@ -187,15 +183,16 @@ def _check_version(folder: Path, meta: dict[str, Any]) -> None:
             f"the model in {folder} was written by a newer gsina (format {meta['format']}, this "
             f"one reads up to {FORMAT}); update gsina to use it."
         )
-    featuriser = meta.get("featuriser")
-    if isinstance(featuriser, dict) and featuriser.get("kind") == "molecules":
-        made = featuriser.get("version")
-        if made != FEATURIZER_VERSION:
-            raise InputError(
-                f"the model in {folder} was trained on molecules with features of version {made}, "
-                f"but this gsina makes version {FEATURIZER_VERSION}; use the gsina that trained "
-                "it, or train it again."
-            )
+    reading = meta.get("featuriser")
+    if not isinstance(reading, dict) or reading.get("kind") not in FORMATS:
+        return  # it reads no files
+    made, now = reading.get("version"), format_of(reading).version(reading)
+    if made != now:
+        raise InputError(
+            f"the model in {folder} was trained on {reading['kind']} with features of version "
+            f"{made}, but this gsina makes version {now}; use the gsina that trained it, or train "
+            "it again."
+        )
 
 
 def _architecture(values: dict[str, Any]) -> Architecture:

@@ -13,24 +13,19 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.files import write_aside
-from gsina.formats import Chunk, read_graph_file, read_node_graph, stream_graphs, stream_molecules
-from gsina.formats.json_graphs import field_names
-from gsina.formats.table import table_rows
-from gsina.graphs.packed import PackedGraphs
+from gsina.formats import format_of
+from gsina.formats.assemble import Chunk, NodeGraph, Rows
 from gsina.models.answers import (
     REASON,
     answer_names,
     answers,
     attention,
-    attention_names,
     free_names,
 )
 from gsina.models.model import Model
 
 #: Called with the number of rows that are done.
 OnRows = Callable[[int], None]
-#: Kinds of graphs that come row by row.
-STREAMED = ("molecules", "graphs")
 
 
 @dataclass
@@ -50,42 +45,64 @@ class Summary:
     model_seconds: float = 0.0
 
 
-def predict_file(
+def predict_files(
     model: Model,
-    path: Path,
+    files: Sequence[Path],
     out: Path,
     *,
-    smiles: str | None = None,
+    names: str | None = None,
     with_attention: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
     """Write one row for every row of a file, in order, with the prediction behind its columns.
 
-    A row that cannot be read has an empty prediction and a ``reason``. The file appears when all is
-    written; if the file cannot be read on from some line, with the pieces before it.
+    Of molecules and graphs, a row that cannot be read has an empty prediction and a ``reason``. The
+    file appears when all is written; if it cannot be read on from some line, with the pieces before
+    it. Of nodes, the weights of the edges are written beside ``out`` (:func:`edges_file`).
 
     Args:
-        model: A model of molecules or graphs.
-        path: The file.
-        out: Where to; ``.jsonl`` gives one object a line, all else CSV.
-        smiles: Column of the SMILES; by default that of the training file.
+        model: The model.
+        files: Files as its format has them.
+        out: Where to; ``.jsonl`` gives one object per line, all else CSV.
+        names: The column that names a row, such as that of the SMILES; by default as in training.
         with_attention: Whether to add the weights of edges and nodes.
         on_rows: Called after every piece of the file.
     """
     summary, began = Summary(), time.perf_counter()
-    names = answer_names(model) + (attention_names(model) if with_attention else [])
-    rows = _predicted(model, chunks(model, path, smiles), with_attention, summary, on_rows)
-    # A table of molecules has a header; the fields of JSON are known when all of it was seen.
-    header = None if model.featuriser.get("kind") == "molecules" else field_names(path)
-    problems: list[ValueError] = []
-    _write(out, _as_far_as_possible(rows, problems), [*names, REASON], _texts(model), header)
-    for problem in problems:
-        raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
+    found = read_files(model, files, names)
+    if isinstance(found, Rows):
+        _predict_rows(model, found, out, with_attention, summary, on_rows)
+    else:
+        _predict_nodes(model, found, out, with_attention, summary)
     summary.seconds = time.perf_counter() - began
     return summary
 
 
+def read_files(model: Model, files: Sequence[Path], names: str | None = None) -> Rows | NodeGraph:
+    """Graphs of new files, made as those that the model was trained on."""
+    return format_of(model.featuriser).read_again(files, model.featuriser, names)
+
+
 Row = tuple[dict[str, str], list[str]]
+
+
+def _predict_rows(
+    model: Model,
+    rows: Rows,
+    out: Path,
+    with_attention: bool,
+    summary: Summary,
+    on_rows: OnRows | None,
+) -> None:
+    names = answer_names(model)
+    if with_attention:
+        names += format_of(model.featuriser).weights
+    predicted = _predicted(model, rows.chunks, with_attention, summary, on_rows)
+    problems: list[ValueError] = []
+    lines = _as_far_as_possible(predicted, problems)
+    _write(out, lines, [*names, REASON], _texts(model), rows.header)
+    for problem in problems:
+        raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 
 
 def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iterator[Row]:
@@ -97,39 +114,10 @@ def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iter
     try:
         for number, row in enumerate(rows, start=1):  # noqa: B007
             yield row
-    except ValueError as problem:
+    except InputError as problem:
         if number == 0:
             raise
         problems.append(problem)
-
-
-def name_column(model: Model, smiles: str | None = None) -> str:
-    """The column that names a row: the SMILES of a molecule, the id of a graph."""
-    if model.featuriser.get("kind") != "molecules":
-        if smiles is not None:
-            raise InputError("--smiles is for models of molecules; leave it out.")
-        return "id"
-    return smiles or str(model.featuriser["columns"]["smiles"])
-
-
-def chunks(model: Model, path: Path, smiles: str | None = None) -> Iterator[Chunk]:
-    """The graphs of a file, piece by piece, made as those that the model was trained on."""
-    kind = model.featuriser.get("kind")
-    column = name_column(model, smiles)
-    if kind == "molecules":
-        return stream_molecules(path, column)
-    if kind == "graphs":
-        widths = model.featuriser.get("features", {})
-        return stream_graphs(
-            path,
-            directed=bool(model.featuriser.get("directed", False)),
-            node_features=widths.get("node"),
-            edge_features=widths.get("edge"),
-        )
-    raise InputError(
-        f"this model was trained on {kind}, which do not come from a file row by row; use it from "
-        "Python with gsina.load_model."
-    )
 
 
 def _predicted(
@@ -162,28 +150,12 @@ def _predicted(
             on_rows(summary.rows)
 
 
-def predict_nodes(
-    model: Model, files: Sequence[Path], out: Path, *, with_attention: bool = False
-) -> Summary:
-    """Write one row for every node of a graph, in the order of its table.
-
-    Args:
-        model: A model of nodes.
-        files: The table of nodes and that of edges; or one file of tensors.
-        out: Where to.
-        with_attention: Whether to add the weight of the node, and to write the weights of the
-            edges beside ``out`` as ``<out>-edges.csv``.
-    """
-    summary, began = Summary(), time.perf_counter()
-    graphs, names, _ = node_graph(model, files)
-    rows: Iterator[dict[str, str]] = (
-        (row.cells for row in table_rows(files[0]))
-        if "columns" in model.featuriser
-        else ({"id": name} for name in names)
-    )
-    began_model = time.perf_counter()
-    found = model.predict(graphs)
-    summary.model_seconds = time.perf_counter() - began_model
+def _predict_nodes(
+    model: Model, graph: NodeGraph, out: Path, with_attention: bool, summary: Summary
+) -> None:
+    began = time.perf_counter()
+    found = model.predict(graph.graphs)
+    summary.model_seconds = time.perf_counter() - began
     cells = [[*row, ""] for row in answers(model, found.logits)]
     added = answer_names(model)
     if with_attention:
@@ -193,45 +165,20 @@ def predict_nodes(
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
             cells = [[*row[:-1], weight, ""] for row, weight in zip(cells, weights, strict=True)]
+        names = graph.names
         edges = (
             ({"source": names[start], "target": names[end]}, [f"{weight:.4f}"])
             for (start, end), weight in zip(
-                graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
+                graph.graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
         )
         _write(edges_file(out), edges, ["weight"])
-    _write(out, zip(rows, cells, strict=True), [*added, REASON], _texts(model))
-    summary.rows = len(names)
-    summary.seconds = time.perf_counter() - began
-    return summary
-
-
-def node_graph(
-    model: Model, files: Sequence[Path]
-) -> tuple[PackedGraphs, Sequence[str], Sequence[str]]:
-    """The graph of the files, the names of its nodes, and what to tell of it."""
-    told = model.featuriser
-    if "columns" not in told:
-        if len(files) != 1:
-            raise InputError("this model was trained on a file of tensors; give one such file.")
-        graphs = read_graph_file(files[0])
-        return graphs, [str(node) for node in range(graphs.x.size(0))], ()
-    if len(files) != 2:
-        raise InputError("this model predicts nodes; give --nodes and --edges.")
-    columns = told["columns"]
-    graph = read_node_graph(
-        *files,
-        id=columns["id"],
-        source=columns["source"],
-        target=columns["target"],
-        features=told.get("features"),
-        directed=bool(told.get("directed", False)),
-    )
-    return graph.graphs, graph.names, graph.warnings
+    _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model))
+    summary.rows = len(graph.names)
 
 
 def edges_file(out: Path) -> Path:
-    """Where :func:`predict_nodes` writes the weights of the edges."""
+    """Where :func:`predict_files` writes the weights of the edges between nodes."""
     return out.with_name(f"{out.stem}-edges.csv")
 
 

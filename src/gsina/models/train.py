@@ -1,10 +1,10 @@
-"""From a dataset and a few choices to a `Model`: what the estimators and ``gsina train`` share."""
+"""From a dataset and a plan to a `Model`: the core that runs and estimators share."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,21 +13,26 @@ from typing import Any, NamedTuple
 import torch
 
 from gsina.errors import InputError, check_name
+from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import standardise
+from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS, Method, build_method, make_config
+from gsina.metrics import METRICS
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
-from gsina.training.loop import OnBatch, OnEpoch, Progress, Settings, fit
+from gsina.training.checkpoint import FILE as CHECKPOINT
+from gsina.training.checkpoint import read_progress
+from gsina.training.distributed import Ranks
+from gsina.training.listeners import Listener
+from gsina.training.loop import Progress, Settings, fit
 from gsina.training.selection import Selection, StrictBest
 from gsina.training.versions import versions
 
 #: The shares of the edges that ``ratio="auto"`` tries.
 RATIOS = (0.3, 0.5, 0.7)
-#: The order in which splits are told.
-SPLITS = ("train", "val", "id_test", "test")
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class Trial(NamedTuple):
     options: dict[str, Any]
     ratio: float | None
 
+    @property
+    def name(self) -> str:
+        """What tells it from the other trainings of a plan."""
+        return "" if self.ratio is None else f"ratio {self.ratio}"
+
     def folder(self, out: Path | None) -> Path | None:
         """Where its checkpoint goes."""
         return out if out is None or self.ratio is None else out / f"ratio-{self.ratio}"
@@ -80,16 +90,10 @@ class Trained(NamedTuple):
     Attributes:
         model: The model with the selected weights; without scores yet.
         progress: What happened in the training that was kept.
-        tried: Validation metric by ratio; empty if the ratio was given.
     """
 
     model: Model
     progress: Progress
-    tried: dict[float, float | None]
-
-
-#: Called before every training.
-OnTrial = Callable[[Trial], None]
 
 
 def train_model(
@@ -98,13 +102,9 @@ def train_model(
     *,
     out: Path | None = None,
     resume: bool = False,
-    featuriser: dict[str, Any] | None = None,
-    target_names: tuple[str, ...] = (),
-    class_names: tuple[Hashable, ...] = (),
-    data: dict[str, Any] | None = None,
-    on_trial: OnTrial | None = None,
-    on_batch: OnBatch | None = None,
-    on_epoch: OnEpoch | None = None,
+    session: dict[str, Any] | None = None,
+    ranks: Ranks | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> Trained:
     """Train on ``train``, select on ``val``; other splits are not looked at.
 
@@ -117,13 +117,9 @@ def train_model(
         plan: What to train.
         out: Folder of the checkpoint; ``None`` keeps nothing.
         resume: Go on from the checkpoint.
-        featuriser: How the graphs were made, for the model folder.
-        target_names: Names of the outputs.
-        class_names: Labels of the classes.
-        data: What else to tell about the data in the model folder.
-        on_trial: Called before every training.
-        on_batch: Called after every batch.
-        on_epoch: Called after every epoch; a single target's error is in its units.
+        session: What trains now (versions, commit, hardware), for the checkpoint.
+        ranks: The processes that train together; by default this one alone.
+        listeners: Hear how it goes.
     """
     task = dataset.task
     labels = dataset.train.labels(task.level)
@@ -133,11 +129,16 @@ def train_model(
         labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
     unscaled = _standardised(dataset if scale is None else scale.apply(dataset))
-    told = on_epoch if on_epoch is None or scale is None else _in_units(on_epoch, scale)
+    if scale is not None and task.outputs == 1:
+        listeners = [InUnits(listener, scale) for listener in listeners]
     finished: list[tuple[Method, Progress, Trial]] = []
     for trial in plan.trials():
-        if on_trial is not None:
-            on_trial(trial)
+        folder = trial.folder(out)
+        before = read_progress(folder / CHECKPOINT) if resume and folder is not None else {}
+        history, best = before.get("history", []), before.get("best_epoch", -1)
+        for listener in listeners:
+            value = None if best < 0 else history[best]["val"][task.metric]
+            listener.on_trial(trial.name, len(history), value)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(plan.seed)
             method = build_method(plan.method, plan.spec, task, trial.options)
@@ -147,53 +148,92 @@ def train_model(
                 plan.settings,
                 plan.selection,
                 seed=plan.seed,
-                out=trial.folder(out),
+                out=folder,
                 resume=resume,
-                on_batch=on_batch,
-                on_epoch=told,
+                session=session,
+                ranks=ranks,
+                listeners=listeners,
             )
         finished.append((method, progress, trial))
     method, progress, trial = max(finished, key=lambda one: _rank(one[1]))
+    units = scale.std[0] if scale is not None and task.outputs == 1 else 1.0
     tried = {
-        trial.ratio: _metric(progress, task.metric)
+        str(trial.ratio): _selected(progress, task.metric, units)
         for _, progress, trial in finished
         if trial.ratio is not None
     }
-    if scale is not None and task.outputs == 1:
-        tried = {r: None if value is None else value * scale.std[0] for r, value in tried.items()}
     model = Model(
         method=method.eval(),
         task=task,
         architecture=Architecture.of(plan.method, trial.options, plan.spec),
-        featuriser=(featuriser or {"kind": "tensors", "version": 1})
-        | ({"scaling": dataset.scaling} if dataset.scaling else {}),
-        target_names=target_names,
-        class_names=class_names,
+        featuriser=reading_of(dataset) | ({"scaling": dataset.scaling} if dataset.scaling else {}),
+        target_names=dataset.target_names,
+        class_names=dataset.class_names,
         scale=scale,
         training=_training(plan, progress, tried),
-        data={
-            "name": dataset.name,
-            "fingerprint": fingerprint_of_graphs(dataset.train),
-            "sizes": {
-                split: _size(dataset.splits[split]) for split in sorted(dataset.splits, key=_order)
-            },
-            **(data or {}),
-        },
+        data=_describe(dataset),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return Trained(model, progress, tried)
+    return Trained(model, progress)
 
 
-def with_scores(model: Model, dataset: Dataset) -> Model:
-    """The model with its scores on every labelled split."""
-    level = model.task.level
-    scores = {
-        split: model.score(graphs)
-        for split, graphs in sorted(dataset.splits.items(), key=lambda part: _order(part[0]))
-        if len(graphs) and graphs.labels(level) is not None
+#: Scores by split and metric, and the main metric by target and split.
+Scores = dict[str, dict[str, float]]
+
+
+def score_splits(model: Model, dataset: Dataset, batch_size: int = 128) -> tuple[Scores, Scores]:
+    """Scores on every labelled split, and the main metric of every target if there are several.
+
+    Args:
+        model: The model.
+        dataset: Its data.
+        batch_size: Graphs per batch of the evaluation.
+    """
+    task = model.task
+    several = task.outputs > 1 and task.kind != "multiclass"
+    names = model.target_names or tuple(map(str, range(task.outputs)))
+    scores: Scores = {}
+    targets: Scores = {name: {} for name in names} if several else {}
+    for split in sorted(dataset.splits, key=_order):
+        graphs = dataset.splits[split]
+        y = graphs.labels(task.level)
+        if not len(graphs) or y is None:
+            continue
+        found = model.predict(graphs, batch_size)
+        scores[split] = model.score(graphs, found)
+        logits = found.logits
+        if task.level == "node" and graphs.mask is not None:
+            logits, y = logits[graphs.mask], y[graphs.mask]
+        for column, name in enumerate(targets):
+            one = slice(column, column + 1)
+            score = METRICS[task.metric].function
+            targets[name][split] = score(logits[:, one], y[:, one], replace(task, outputs=1))
+    return scores, targets
+
+
+def split_in_words(dataset: Dataset) -> str:
+    """Which rule divided the data, and by which column."""
+    split = dataset.origin.split
+    # A split that could not be made has fallen back to one that reads no column.
+    column = split.get("column") if split.get("used") == split.get("rule") else None
+    return f"{split.get('used', '')}{f' by {column}' if column else ''}"
+
+
+def _describe(dataset: Dataset) -> dict[str, Any]:
+    """What a model keeps of its data."""
+    origin = dataset.origin
+    return {
+        "name": dataset.name,
+        "fingerprint": fingerprint_of_graphs(dataset.train),
+        "sizes": {
+            split: _size(dataset.splits[split]) for split in sorted(dataset.splits, key=_order)
+        },
+        "file": origin.file,
+        "file_fingerprint": origin.fingerprint,
+        "split": split_in_words(dataset),
+        "unreadable": len(origin.unreadable),
     }
-    return replace(model, metrics=scores)
 
 
 def _standardised(dataset: Dataset) -> Dataset:
@@ -217,7 +257,7 @@ def named_spec(
     return NetworkSpec(backbone, node_channels, edge_channels, options)
 
 
-def suited(method: str) -> dict[str, Any]:
+def default_options(method: str) -> dict[str, Any]:
     """Settings of a method that suit people's own data better than those of its benchmark.
 
     On molecules the paper's two-layer scorer is quicker than that of the GSAT benchmark, and was
@@ -247,7 +287,7 @@ def check_auto_ratio(method: str) -> None:
 
 
 def _order(split: str) -> int:
-    return SPLITS.index(split) if split in SPLITS else len(SPLITS)
+    return [*SPLITS, split].index(split)
 
 
 def _size(graphs: PackedGraphs) -> int:
@@ -263,30 +303,42 @@ def _rank(progress: Progress) -> tuple[float, float]:
     return metric, -loss
 
 
-def _metric(progress: Progress, name: str) -> float | None:
+def _selected(progress: Progress, name: str, units: float) -> float | None:
+    """Validation metric of the selected epoch."""
     if progress.best_epoch < 0:
         return None
-    return float(progress.history[progress.best_epoch]["val"][name])
+    return float(progress.history[progress.best_epoch]["val"][name]) * units
 
 
-def _in_units(on_epoch: OnEpoch, scale: Scale) -> OnEpoch:
-    """Tell errors of a single target in its units."""
+class InUnits(Listener):
+    """Tells another listener errors of a single target in its units."""
 
-    def tell(record: dict[str, Any]) -> None:
-        values = dict(record["val"])
-        if len(scale.std) == 1:
-            values["rmse"] *= scale.std[0]
-        on_epoch({**record, "val": values})
+    def __init__(self, listener: Listener, scale: Scale) -> None:
+        self.listener, self.std = listener, scale.std[0]
 
-    return tell
+    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
+        """Pass it on; the metric of a regression is an error."""
+        self.listener.on_trial(name, done, None if best is None else best * self.std)
+
+    def on_batch(self, done: int, of: int) -> None:
+        """Pass it on."""
+        self.listener.on_batch(done, of)
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        """Pass the record on."""
+        values = {
+            name: value * self.std if name in METRICS and METRICS[name].unit == "target" else value
+            for name, value in record["val"].items()
+        }
+        self.listener.on_epoch({**record, "val": values})
 
 
-def _training(plan: Plan, progress: Progress, tried: dict[float, float | None]) -> dict[str, Any]:
+def _training(plan: Plan, progress: Progress, tried: dict[str, float | None]) -> dict[str, Any]:
     return {
         "settings": asdict(plan.settings),
         "selection": {"rule": plan.selection.name, **asdict(plan.selection)},
         "seed": plan.seed,
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch,
-        "ratios_tried": {str(ratio): value for ratio, value in tried.items()},
+        "ratios_tried": tried,
     }

@@ -22,7 +22,7 @@ from gsina.molecules.packing import CHUNK, Failure, collect
 from gsina.parallel import parallel_map
 
 #: Goes into the names of cached datasets; raise it when a feature changes.
-FEATURIZER_VERSION = 1
+FEATURES_VERSION = 1
 
 ELEMENTS = ("B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "As", "Se", "Br", "Te", "I", "At")
 BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gsina.errors import InputError, MissingPackageError
 
 #: Goes into the names of cached datasets; raise it when a feature changes.
-FEATURIZER_VERSION = 1
+FEATURES_VERSION = 1
 
 #: Atomic number, chirality, degree, charge, hydrogens, radical electrons, hybridisation, aromatic,
 #: in a ring.

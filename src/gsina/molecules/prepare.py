@@ -15,7 +15,7 @@ import torch
 
 from gsina.files import cache_dir, load_tensors, save_tensors
 from gsina.graphs.packed import PackedGraphs
-from gsina.molecules.features import FEATURIZER_VERSION, parse, rdkit_chem
+from gsina.molecules.features import FEATURES_VERSION, parse, rdkit_chem
 from gsina.molecules.packing import pack_smiles
 from gsina.parallel import parallel_map
 
@@ -58,7 +58,7 @@ def prepare(smiles: Sequence[str], progress: Progress | None) -> Prepared:
     smiles = [text.strip() for text in smiles]
     # As JSON, because a cell may have line breaks: "C\nC" is not two cells.
     key = hashlib.sha256(json.dumps(smiles).encode()).hexdigest()
-    version = f"{CACHE_VERSION}.{FEATURIZER_VERSION}-rdkit{rdBase.rdkitVersion}"
+    version = f"{CACHE_VERSION}.{FEATURES_VERSION}-rdkit{rdBase.rdkitVersion}"
     path = cache_dir() / f"own-molecules-{version}-{key}.safetensors"
     if path.exists():
         with contextlib.suppress(ValueError, KeyError, TypeError, OSError):

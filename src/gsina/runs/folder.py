@@ -1,54 +1,45 @@
-"""The folder of a run: what it holds, and keeping one run from overwriting another."""
+"""The folder of a run: what it holds, and keeping one run from overwriting another.
+
+``recipe.toml`` says what is run, ``run.json`` with which seed and on which content of a file. Then
+come ``checkpoint.safetensors`` and ``log.jsonl``, and at the end ``model/``, ``report.html`` and
+``result.json``; ``unreadable.csv`` lists the rows of a file that could not be read. Folders of
+version 0.1 had the recipe in ``run.json``.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import load_tensors, locked, save_json
+from gsina.files import locked, save_json, write_aside
+from gsina.graphs.dataset import Dataset
+from gsina.models.train import RATIOS
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
+from gsina.runs.toml import to_toml
+from gsina.training.checkpoint import FILE as CHECKPOINT
 
-RUN, RESULT, CHECKPOINT = "run.json", "result.json", "checkpoint.safetensors"
-#: Everything that a run writes.
-FILES = (RUN, RESULT, CHECKPOINT, "log.jsonl", "model.safetensors")
-
-
-class Saved(NamedTuple):
-    """How far the run in a folder has come.
-
-    Attributes:
-        history: The record of every whole epoch.
-        best_epoch: The selected epoch, -1 if there is none.
-    """
-
-    history: list[dict[str, Any]]
-    best_epoch: int = -1
-
-    def best(self, metric: str) -> float | None:
-        """Validation metric of the selected epoch."""
-        if self.best_epoch < 0:
-            return None
-        value: float = self.history[self.best_epoch]["val"][metric]
-        return value
+#: Raise it when an older version could not go on with the folder.
+FORMAT = 2
+RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
+UNREADABLE, MODEL = "unreadable.csv", "model"
+#: The weights of a run of version 0.1 on a named dataset.
+OLD_WEIGHTS = "model.safetensors"
+#: Everything that a run writes, besides its model.
+FILES = (RUN, RECIPE, RESULT, REPORT, UNREADABLE, CHECKPOINT, "log.jsonl", OLD_WEIGHTS)
 
 
 def default_folder(recipe: Recipe, seed: int) -> Path:
-    """Where a run goes when nothing is said; another recipe goes elsewhere."""
-    return Path("runs") / Job(recipe, seed).name
-
-
-def saved(out: Path) -> Saved:
-    """How far the run in a folder has come."""
-    path = out / CHECKPOINT
-    if not path.exists():
-        return Saved([])
-    progress = load_tensors(path)[1].get("progress", {})
-    return Saved(progress.get("history", []), progress.get("best_epoch", -1))
+    """Where a run goes when nothing is said; another recipe on a named dataset goes elsewhere."""
+    name = Job(recipe, seed).name if recipe.data.essential().get("name") else recipe.data.name
+    return Path("runs") / name
 
 
 def read_run(out: Path) -> tuple[Recipe, int]:
@@ -56,20 +47,29 @@ def read_run(out: Path) -> tuple[Recipe, int]:
 
     Raises:
         MissingFileError: There is no run.
-        InputError: The file is broken.
+        InputError: The file is broken, or of a newer version.
     """
-    path = out / RUN
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return Recipe.parse(content["recipe"]), int(content["seed"])
-    except (FileNotFoundError, NotADirectoryError):
+    noted = _noted(out)
+    if not noted:
         raise MissingFileError(
-            f"there is no run in {out} to resume; name a dataset or a --recipe to start one."
-        ) from None
+            f"there is no run in {out} to resume; name a file, a dataset or a --recipe to start "
+            "one."
+        )
+    check_version(out)
+    try:
+        old = noted.get("own") or noted.get("recipe")  # as version 0.1 had it
+        recipe = Recipe.parse(old) if old else Recipe.read(out / RECIPE)
+        return recipe, int(noted["seed"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path} does not describe a run ({error}); choose another --out."
+            f"{out / RUN} does not describe a run ({error}); choose another --out."
         ) from error
+
+
+def check_version(out: Path) -> None:
+    """Refuse the folder of a newer version."""
+    if _noted(out).get("format", 1) > FORMAT:
+        raise InputError(f"the run in {out} was written by a newer gsina; update gsina to use it.")
 
 
 def check_folder(out: Path) -> None:
@@ -105,35 +105,86 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
 
     Raises:
         InputError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
-            holds another run than the one to resume.
+            holds another run than the one to resume, or one of a newer version.
         OSError: The folder cannot be written to.
     """
     check_folder(out)
     if force:
-        for name in FILES:
-            (out / name).unlink(missing_ok=True)
-    elif not resume:
+        return  # `note_run` clears the folder, once the new data are known to be good
+    check_version(out)
+    if not resume:
         done = (out / RESULT).exists()
-        if done or (out / CHECKPOINT).exists():
+        # A start that failed has left notes at most.
+        begun = any((folder / CHECKPOINT).exists() for folder in _folders(out))
+        if done or begun or (out / MODEL).exists():
             raise InputError(
                 f"{out} holds {'a finished' if done else 'an unfinished'} run already; go on "
                 "with --resume, choose another --out, or replace it with --force."
             )
     elif (out / RUN).exists():
         old, old_seed = read_run(out)
-        if (_without_epochs(old), old_seed) != (_without_epochs(recipe), seed):
+        if (_lasting(old), old_seed) != (_lasting(recipe), seed):
             raise InputError(
                 f"{out} holds another run ({_difference(old, old_seed, recipe, seed)}); resume it "
-                "with the settings it was started with, or choose another --out."
+                f"with `gsina train --out {out} --resume` alone, or choose another --out."
             )
 
 
-def note_run(out: Path, recipe: Recipe, seed: int) -> None:
-    """Note in the folder which run it holds."""
-    save_json(out / RUN, {"recipe": recipe.model_dump(), "seed": seed})
+def note_run(
+    out: Path, recipe: Recipe, seed: int, dataset: Dataset, *, force: bool = False
+) -> None:
+    """Note in the folder which run it holds, and the rows of its file that could not be read.
+
+    Args:
+        out: The folder.
+        recipe: What is trained.
+        seed: With which seed.
+        dataset: The data.
+        force: Remove what a run before has left there.
+
+    Raises:
+        InputError: The run was started on other content of the file.
+    """
+    if force:
+        for folder in _folders(out):
+            for name in FILES:
+                (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(out / MODEL, ignore_errors=True)
+    content = dataset.origin.fingerprint
+    before = _noted(out).get("fingerprint") or content
+    if before != content:
+        raise InputError(
+            f"the file has changed since the run in {out} was started; choose another --out, or "
+            "start again with --force."
+        )
+    _write(out / RECIPE, to_toml(recipe.model_dump()))
+    save_json(out / RUN, {"format": FORMAT, "seed": seed, "fingerprint": content})
+    if dataset.origin.unreadable:
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerows([("row", "reason"), *dataset.origin.unreadable])
+        _write(out / UNREADABLE, text.getvalue())
 
 
-def _without_epochs(recipe: Recipe) -> dict[str, Any]:
+def _noted(out: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((out / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _folders(out: Path) -> list[Path]:
+    """The folder, and those of the trainings with several ratios."""
+    return [out, *(out / f"ratio-{ratio}" for ratio in RATIOS)]
+
+
+def _write(path: Path, text: str) -> None:
+    with write_aside(path) as file:
+        file.write(text.encode())
+
+
+def _lasting(recipe: Recipe) -> dict[str, Any]:
     """What must not change in a resumed run: all but the largest number of epochs."""
     values = recipe.essential()
     values.get("optimiser", {}).pop("epochs", None)
@@ -144,7 +195,7 @@ def _difference(old: Recipe, old_seed: int, new: Recipe, new_seed: int) -> str:
     """The first setting that differs, in words."""
     if old_seed != new_seed:
         return f"seed {old_seed}, not {new_seed}"
-    before, after = _flat(_without_epochs(old)), _flat(_without_epochs(new))
+    before, after = _flat(_lasting(old)), _flat(_lasting(new))
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             return f"{name} {before.get(name)!r}, not {after.get(name)!r}"

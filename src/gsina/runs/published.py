@@ -20,6 +20,7 @@ from gsina.datasets.catalog import DATASETS
 from gsina.errors import check_name
 from gsina.methods import METHODS, make_config
 from gsina.nn.backbones import BACKBONES
+from gsina.runs.defaults import split_auto
 from gsina.runs.recipe import OptimiserPart, Recipe, SelectionPart
 
 
@@ -48,6 +49,7 @@ def default_recipe(
     check_name(dataset, DATASETS, "dataset")
     backbone = check_name(backbone or usual_backbone(dataset), BACKBONES, "backbone")
     check_name(method, METHODS, "method")
+    settings_of_method, auto = split_auto(method, options or {})
     values = _published(dataset, backbone, method)
     facts = {"dataset": dataset, "method": method} | (data or {})
     for variant in values.pop("variants", []):
@@ -56,7 +58,8 @@ def default_recipe(
     changes: dict[str, Any] = {
         "data": {"name": dataset, "options": data or {}},
         "backbone": {"name": backbone},
-        "method": {"name": method, "options": options or {}},
+        "method": {"name": method, "options": settings_of_method},
+        "auto_ratio": auto,
     }
     parts = dict.fromkeys(OptimiserPart.model_fields, "optimiser")
     parts |= dict.fromkeys(SelectionPart.model_fields, "selection")

@@ -9,43 +9,124 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from pydantic import (
+    AliasChoices,
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
 )
 
-from gsina.datasets.catalog import DATASETS
+from gsina.datasets.catalog import DATASETS, load_dataset
 from gsina.errors import InputError, MissingFileError, check_name
+from gsina.formats import FORMATS
+from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
+from gsina.models.train import Plan, first_epoch
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.ranges import check_ranges
-from gsina.training.selection import SELECTIONS
+from gsina.nn.predictor import NetworkSpec
+from gsina.training.loop import Settings
+from gsina.training.selection import SELECTIONS, make_selection
+
+#: Called with the steps done and in all while data are prepared.
+Progress = Callable[[int, int | None], None]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class DataPart(_Part):
-    """Which dataset, with the options of its loader."""
+class NamedData(_Part):
+    """A dataset by name, with the options of its loader."""
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _known(self) -> DataPart:
+    def _known(self) -> NamedData:
         entry = DATASETS[check_name(self.name, DATASETS, "dataset")]
         check_options(
             entry.load, self.options, f"dataset {self.name}", leave_out=("progress", "download")
         )
         return self
+
+    @property
+    def level(self) -> str:
+        """Whether graphs or nodes are predicted."""
+        return DATASETS[self.name].level
+
+    def load(self, progress: Progress | None = None) -> Dataset:
+        """Load the dataset; a first preparation tells how far it is."""
+        told = "progress" in _signature(DATASETS[self.name].load)[0]
+        return load_dataset(self.name, **self.options, **({"progress": progress} if told else {}))
+
+    def essential(self) -> dict[str, Any]:
+        """The name, and the options that are not defaults."""
+        return {"name": self.name, "options": _changed(DATASETS[self.name].load, self.options)}
+
+
+class FileData(_Part):
+    """Files of a user.
+
+    Attributes:
+        format: Name of their format.
+        files: Absolute paths; of the TU collection the name of the dataset.
+        options: Arguments of the reader.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    format: str = Field(validation_alias=AliasChoices("format", "kind"))  # `kind` in version 0.1
+    files: tuple[str, ...]
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> FileData:
+        chosen = FORMATS[check_name(self.format, FORMATS, "format")]
+        check_options(chosen.read, self.options, self.format, leave_out=("on_progress",))
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the first file, without its endings."""
+        return re.sub(r"[^\w.-]", "_", Path(self.files[0]).name.split(".")[0]) or "data"
+
+    @property
+    def level(self) -> str:
+        """Whether graphs or nodes are predicted."""
+        return FORMATS[self.format].level
+
+    def load(self, progress: Progress | None = None) -> Dataset:
+        """Read and split the data."""
+        read = FORMATS[self.format].read
+        told = "on_progress" in _signature(read)[0]
+        return read(*self.files, **self.options, **({"on_progress": progress} if told else {}))
+
+    def essential(self) -> dict[str, Any]:
+        """Format, files, and the options that are not defaults."""
+        options = _changed(FORMATS[self.format].read, self.options)
+        return {"format": self.format, "files": list(self.files), "options": options}
+
+
+def _tag(data: Any) -> str:
+    """Whether data are files or have a name."""
+    if isinstance(data, dict):
+        return "file" if data.keys() & {"format", "kind", "files"} else "named"
+    return "file" if isinstance(data, FileData) else "named"
+
+
+TAGS = ("named", "file")
+Data = Annotated[
+    Annotated[NamedData, Tag("named")] | Annotated[FileData, Tag("file")], Discriminator(_tag)
+]
 
 
 class MethodPart(_Part):
@@ -107,13 +188,14 @@ class SelectionPart(_Part):
 
 
 class Recipe(_Part):
-    """Dataset, method, backbone, optimiser and selection rule."""
+    """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios."""
 
-    data: DataPart
+    data: Data
     method: MethodPart
     backbone: BackbonePart = Field(default_factory=BackbonePart)
     optimiser: OptimiserPart = Field(default_factory=OptimiserPart)
     selection: SelectionPart = Field(default_factory=SelectionPart)
+    auto_ratio: bool = False
 
     @classmethod
     def parse(cls, values: dict[str, Any]) -> Self:
@@ -129,7 +211,7 @@ class Recipe(_Part):
             found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
             first = found[0]
             message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
-            path = ".".join(str(part) for part in first["loc"]) or "recipe"
+            path = ".".join(str(part) for part in _place(first["loc"])) or "recipe"
             if first["type"] == "value_error":
                 path += _inside(first["input"], message)
             if first["type"] == "missing":
@@ -137,7 +219,7 @@ class Recipe(_Part):
             if first["type"] == "model_type":
                 message = f"must be a table, such as [{path}] with a name in it"
             if first["type"] == "extra_forbidden":
-                message = _suggest(first["loc"])
+                message = _suggest(values, first["loc"])
             got = (
                 ""
                 if first["type"] in ("missing", "value_error", "extra_forbidden")
@@ -152,21 +234,34 @@ class Recipe(_Part):
         is added to the package later with the old behaviour as its default.
         """
         values = self.model_dump(exclude_defaults=True)
+        values["data"] = self.data.essential()
         makers: dict[str, Callable[..., Any]] = {
-            "data": DATASETS[self.data.name].load,
             "method": METHODS[self.method.name].config,
             "backbone": BACKBONES[self.backbone.name],
         }
         for part, make in makers.items():
             chosen = getattr(self, part)
-            known = _signature(make)[0]
-            options = {
-                name: value
-                for name, value in chosen.options.items()
-                if not (name in known and known[name].default == value)
-            }
-            values[part] = {"name": chosen.name, "options": options}
+            values[part] = {"name": chosen.name, "options": _changed(make, chosen.options)}
         return values
+
+    def plan(self, dataset: Dataset, seed: int) -> Plan:
+        """What to train on the data."""
+        chosen, method = self.selection, self.method
+        first = max(chosen.first_epoch, first_epoch(method.name, method.options))
+        return Plan(
+            spec=NetworkSpec(
+                self.backbone.name,
+                dataset.node_sizes or dataset.train.num_features,
+                dataset.edge_sizes or dataset.train.num_edge_features,
+                self.backbone.options,
+            ),
+            method=method.name,
+            options=method.options,
+            auto_ratio=self.auto_ratio,
+            settings=Settings(**self.optimiser.model_dump()),
+            selection=make_selection(chosen.rule, chosen.patience, first),
+            seed=seed,
+        )
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -246,13 +341,31 @@ def _inside(part: Any, message: str) -> str:
     return f".options.{(quoted or options)[0]}" if options else ""
 
 
-def _suggest(loc: tuple[int | str, ...]) -> str:
+def _place(loc: tuple[int | str, ...]) -> list[int | str]:
+    """The path of a field without the tag of the kind of data."""
+    return [part for i, part in enumerate(loc) if not (i == 1 and part in TAGS)]
+
+
+def _suggest(values: dict[str, Any], loc: tuple[int | str, ...]) -> str:
     """Name the nearest field for one that does not exist."""
+    models = {"named": NamedData, "file": FileData}
     model: Any = Recipe
-    for part in loc[:-1]:
+    for part in _place(loc)[:-1]:
         model = model.model_fields[part].annotation
+        if part == "data":
+            model = models[_tag(values["data"])]
     try:
         check_name(str(loc[-1]), model.model_fields, "field")
-    except ValueError as error:
+    except InputError as error:
         return str(error).rstrip(".")
     return "not a known field"
+
+
+def _changed(make: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The options that differ from their defaults."""
+    known = _signature(make)[0]
+    return {
+        name: value
+        for name, value in options.items()
+        if not (name in known and known[name].default == value)
+    }

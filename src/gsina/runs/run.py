@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-import platform
-import subprocess
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from gsina.datasets.catalog import load_dataset
 from gsina.errors import InputError
-from gsina.files import save_json, save_tensors
+from gsina.explain.report import write_report
+from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
 from gsina.methods import Method, build_method, make_config
-from gsina.nn.predictor import NetworkSpec
-from gsina.ops.compiled import kernels
+from gsina.models.folder import save_model
+from gsina.models.model import Model
+from gsina.models.train import score_splits, train_model
+from gsina.runs.folder import MODEL, REPORT, RESULT
+from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
-from gsina.training import Settings, evaluate, fit, make_selection, seed_everything
+from gsina.training import seed_everything
 from gsina.training.distributed import Ranks, leave
 from gsina.training.evaluate import evaluation_size
-from gsina.training.loop import OnBatch, OnEpoch, Progress
-from gsina.training.versions import versions
+from gsina.training.listeners import Listener
+from gsina.training.loop import Progress, write_log
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: the model with the selected weights, and the result as in its file."""
+    """A finished run: the model with the selected weights, its data, and the result."""
 
-    method: Method
+    model: Model
     dataset: Dataset
     result: dict[str, Any]
+
+    @property
+    def method(self) -> Method:
+        """The trained method."""
+        return self.model.method
 
 
 def run(
@@ -43,142 +48,92 @@ def run(
     resume: bool = False,
     dataset: Dataset | None = None,
     ranks: Ranks | None = None,
-    on_batch: OnBatch | None = None,
-    on_epoch: OnEpoch | None = None,
+    report: bool = True,
+    listeners: Sequence[Listener] = (),
 ) -> Run:
     """Train a recipe under a seed and evaluate the selected weights on every split.
+
+    Everything that is trained from the command line goes through here: named datasets, users'
+    files, cells of a table.
 
     Args:
         recipe: What to run.
         seed: Seeds initialisation, shuffling, dropout and noise. The data have a seed of their own.
-        out: Folder for the checkpoint, the log, ``model.safetensors`` and ``result.json``.
+        out: Folder for the checkpoint, the log, the model, ``report.html`` and ``result.json``.
         resume: Go on from the checkpoint in ``out``.
         dataset: The recipe's dataset, if it is loaded already.
         ranks: The processes that train together; only the first of them evaluates and writes, and
             the others get an empty result.
-        on_batch: Called after every batch.
-        on_epoch: Called after every epoch.
+        report: Whether to write the page of test graphs into ``out``.
+        listeners: Hear how it goes.
     """
-    dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
+    dataset = recipe.data.load() if dataset is None else dataset
     for name, graphs in dataset.splits.items():
         if len(graphs) == 0:  # before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; give it some.")
     session = provenance()
     seed_everything(seed)
-    method = make_method(recipe, dataset)
-    progress = fit(
-        method,
+    model, progress = train_model(
         dataset,
-        Settings(**recipe.optimiser.model_dump()),
-        make_selection(
-            recipe.selection.rule, recipe.selection.patience, recipe.selection.first_epoch
-        ),
-        seed=seed,
+        recipe.plan(dataset, seed),
         out=out,
         resume=resume,
         session=session,
         ranks=ranks,
-        on_batch=on_batch,
-        on_epoch=on_epoch,
+        listeners=listeners,
     )
     if ranks is not None:
         leave()
         if not ranks.first:
-            return Run(method, dataset, {})
-    size = evaluation_size(method, recipe.optimiser.batch_size)
-    scores = {
-        split: evaluate(method, graphs, dataset.task, size)
-        for split, graphs in dataset.splits.items()
-    }
-    result = describe(recipe, seed, progress, scores, dataset, session)
+            return Run(model, dataset, {})
+    size = evaluation_size(model.method, recipe.optimiser.batch_size)
+    scores, targets = score_splits(model, dataset, size)
+    model = replace(model, metrics=scores)
+    result = describe(recipe, seed, progress, model, dataset, session) | {"targets": targets}
     if out is not None:
-        save_tensors(out / "model.safetensors", method.state_dict(), {"recipe": result["recipe"]})
-        save_json(out / "result.json", result)
-    return Run(method, dataset, result)
+        if recipe.auto_ratio:  # the log of the training that was kept; all are in their folders
+            write_log(out / "log.jsonl", progress.history)
+        save_model(out / MODEL, model)
+        if report:
+            write_report(out / REPORT, model, dataset)
+        # Last: a run with a result is a finished one.
+        save_json(out / RESULT, result)
+    return Run(model, dataset, result)
 
 
 def make_method(recipe: Recipe, dataset: Dataset) -> Method:
     """A fresh model of the recipe for the dataset's features."""
-    spec = NetworkSpec(
-        recipe.backbone.name,
-        dataset.node_sizes or dataset.train.num_features,
-        dataset.edge_sizes or dataset.train.num_edge_features,
-        recipe.backbone.options,
-    )
-    return build_method(recipe.method.name, spec, dataset.task, recipe.method.options)
+    plan = recipe.plan(dataset, 0)
+    return build_method(plan.method, plan.spec, dataset.task, plan.options)
 
 
 def describe(
     recipe: Recipe,
     seed: int,
     progress: Progress,
-    scores: dict[str, dict[str, float]],
+    model: Model,
     dataset: Dataset,
     session: dict[str, Any],
 ) -> dict[str, Any]:
-    """The content of a result file."""
+    """The content of a result file, but for the scores of single targets."""
     sessions = progress.sessions or [session]
     seconds = sorted(record["seconds"] for record in progress.history)
     return {
         "recipe": recipe.model_dump(),
         "seed": seed,
-        "metrics": scores,
+        "metrics": model.metrics,
         "metric": dataset.task.metric,
+        "shifted": dataset.shifted,
         "selection": recipe.selection.rule,
         "best_epoch": progress.best_epoch,
         "epochs": progress.epoch,
+        "ratios_tried": model.training["ratios_tried"],
         "seconds_per_epoch": seconds[len(seconds) // 2] if seconds else None,
         "notes": list(dataset.notes),
+        "unreadable": len(dataset.origin.unreadable),
         "method_settings": asdict(make_config(recipe.method.name, recipe.method.options)),
         # Of the last session that trained; a resumed run may have several.
         **sessions[-1],
         "sessions": sessions,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def provenance() -> dict[str, Any]:
-    """What a run is made with: commit, versions and hardware."""
-    return {"commit": commit(), "versions": versions(), "hardware": hardware()}
-
-
-def hardware() -> dict[str, Any]:
-    """What the run was made on."""
-    return {
-        "machine": platform.machine(),
-        "cpu": _cpu(),
-        "threads": torch.get_num_threads(),
-        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
-    }
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
-def commit() -> str:
-    """The commit of the package's source, with ``+`` if it has changes; empty if it has none."""
-    package = Path(__file__).parents[1]
-    try:
-        _git(package, "ls-files", "--error-unmatch", str(Path(__file__)))
-        dirty = _git(package, "status", "--porcelain", "--", str(package))
-        return _git(package, "rev-parse", "HEAD") + ("+" if dirty else "")
-    except (OSError, subprocess.CalledProcessError):
-        return ""  # not a checkout, or installed inside somebody else's
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    call = ["git", *arguments]
-    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def short_commit(commit: str) -> str:
-    """The first ten digits; the ``+`` of changed source stays."""
-    return commit[:10] + "+" * commit.endswith("+")

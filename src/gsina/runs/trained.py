@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gsina.datasets.catalog import load_dataset
 from gsina.errors import InputError, MissingFileError
 from gsina.files import cache_dir, load_tensors
+from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
+from gsina.models import folder as model_folders
+from gsina.models.folder import MakeSpec
+from gsina.models.model import Architecture, Model
+from gsina.runs.folder import MODEL, OLD_WEIGHTS, RESULT, check_version
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
-from gsina.runs.run import Run, make_method, run
-from gsina.training.loop import OnEpoch
+from gsina.runs.run import Run, run
+from gsina.training.listeners import Listener
 
 
 def model_folder(recipe: Recipe, seed: int) -> Path:
@@ -27,7 +32,7 @@ def trained(
     seed: int,
     folder: Path | None,
     dataset: Dataset | None = None,
-    on_epoch: OnEpoch | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> Run:
     """The trained model of a recipe: from its folder, or trained now.
 
@@ -36,7 +41,7 @@ def trained(
         seed: Seed of the training.
         folder: Its folder; without one the model is trained and not kept.
         dataset: The recipe's dataset, if it is loaded already.
-        on_epoch: Called after every epoch, if it is trained now.
+        listeners: Hear how it goes, if it is trained now.
 
     Raises:
         InputError: The folder holds another model.
@@ -44,10 +49,18 @@ def trained(
     result: dict[str, Any] = {}
     if folder is not None:
         with contextlib.suppress(FileNotFoundError, ValueError):  # not there, or not whole
-            result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+            result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
     if folder is None or not result:
-        return run(recipe, seed, out=folder, resume=True, dataset=dataset, on_epoch=on_epoch)
-    if (result.get("recipe"), result.get("seed")) != (recipe.model_dump(), seed):
+        return run(
+            recipe,
+            seed,
+            out=folder,
+            resume=True,
+            dataset=dataset,
+            report=False,
+            listeners=listeners,
+        )
+    if (Recipe.parse(result["recipe"]), result.get("seed")) != (recipe, seed):
         raise InputError(
             f"{folder} holds a model of another recipe or seed than the one to explain; choose "
             "another folder."
@@ -56,31 +69,71 @@ def trained(
 
 
 def load_run(folder: Path) -> Run:
-    """The finished run in a folder, as ``gsina train --out`` leaves it.
+    """The finished run in a folder, as ``gsina train --out`` leaves it, with its data.
 
     Raises:
-        MissingFileError: There is no finished run.
-        InputError: A file is broken.
+        MissingFileError: There is no finished run, or its data are not there any more.
+        InputError: A file is broken, or of a newer version.
     """
+    check_version(folder)
+    recipe, result = _read_result(folder)
+    return _read(folder, recipe, result, None)
+
+
+def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
+    """The model in a model folder or in the folder of a run, of this version or of 0.1.
+
+    Args:
+        folder: The folder.
+        make_spec: For a model with a network of the user's own: how to make it.
+
+    Raises:
+        MissingFileError: There is no model, or a file of it is missing.
+        InputError: A file is damaged, or of a newer version.
+    """
+    folder = Path(folder)
+    check_version(folder)
+    whole = any((place / model_folders.META).is_file() for place in (folder, folder / MODEL))
+    if not whole and (folder / OLD_WEIGHTS).is_file() and (folder / RESULT).is_file():
+        return load_run(folder).model
+    return model_folders.load_model(folder, make_spec)
+
+
+def _read_result(folder: Path) -> tuple[Recipe, dict[str, Any]]:
     try:
-        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        recipe = Recipe.parse(result["recipe"])
+        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+        return Recipe.parse(result["recipe"]), result
     except (FileNotFoundError, NotADirectoryError):
         raise MissingFileError(
             f"there is no finished run in {folder}; make one with `gsina train ... --out {folder}`."
         ) from None
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{folder / 'result.json'} is not the result of a run ({error}); train it again."
+            f"{folder / RESULT} is not the result of a run ({error}); train it again."
         ) from error
-    return _read(folder, recipe, result, None)
 
 
 def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset | None) -> Run:
-    path = folder / "model.safetensors"
-    if not path.is_file():
-        raise MissingFileError(f"{path} is missing; train the run in {folder} again.")
-    dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
-    method = make_method(recipe, dataset)
-    method.load_state_dict(load_tensors(path)[0])
-    return Run(method.eval(), dataset, result)
+    old = folder / OLD_WEIGHTS
+    if not old.is_file() and not (folder / MODEL).is_dir():
+        raise MissingFileError(f"{folder / MODEL} is missing; train the run in {folder} again.")
+    dataset = recipe.data.load() if dataset is None else dataset
+    if (folder / MODEL).is_dir():
+        return Run(model_folders.load_model(folder), dataset, result)
+    plan = recipe.plan(dataset, int(result["seed"]))
+    architecture = Architecture.of(plan.method, plan.options, plan.spec)
+    method = architecture.build(dataset.task, plan.spec)
+    method.load_state_dict(load_tensors(old)[0])
+    model = Model(
+        method=method.eval(),
+        task=dataset.task,
+        architecture=architecture,
+        featuriser=reading_of(dataset),
+        target_names=dataset.target_names,
+        class_names=dataset.class_names,
+        data={"name": dataset.name},
+        metrics=result["metrics"],
+        versions=result.get("versions", {}),
+        created=result.get("finished", ""),
+    )
+    return Run(model, dataset, result)

@@ -15,6 +15,8 @@ from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 
 FORMAT = 1
+#: The name of the file in the folder of a run.
+FILE = "checkpoint.safetensors"
 
 
 class UnusableCheckpoint(InputError):
@@ -96,6 +98,17 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
         state[int(number)][name] = value
     optimiser = {"state": state, "param_groups": meta["optimiser"]["groups"]}
     return Checkpoint(parts["weights"], parts["best"], optimiser, parts["rng"], meta["progress"])
+
+
+def read_progress(path: Path) -> dict[str, Any]:
+    """What has happened in the run of a checkpoint; empty if there is none."""
+    found: dict[str, Any] = load_tensors(path)[1].get("progress", {}) if path.exists() else {}
+    return found
+
+
+def saved_epochs(folder: Path) -> int:
+    """How many whole epochs of the training in a folder are safe on disk."""
+    return len(read_progress(folder / FILE).get("history", []))
 
 
 def copy_weights(model: nn.Module) -> dict[str, Tensor]:

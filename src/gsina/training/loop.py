@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method
 from gsina.training.checkpoint import (
+    FILE,
     Checkpoint,
     copy_weights,
     fingerprint_of,
@@ -30,6 +31,7 @@ from gsina.training.checkpoint import (
 )
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
+from gsina.training.listeners import Listener
 from gsina.training.selection import Score, Selection
 
 
@@ -85,12 +87,6 @@ class Progress:
     sessions: list[dict[str, Any]] = field(default_factory=list)
 
 
-#: Called after every batch with (batches done, batches of the epoch).
-OnBatch = Callable[[int, int], None]
-#: Called after every epoch with its record.
-OnEpoch = Callable[[dict[str, Any]], None]
-
-
 def fit(
     method: Method,
     dataset: Dataset,
@@ -102,8 +98,7 @@ def fit(
     resume: bool = False,
     session: dict[str, Any] | None = None,
     ranks: Ranks | None = None,
-    on_batch: OnBatch | None = None,
-    on_epoch: OnEpoch | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> Progress:
     """Train on ``train``, select on ``val``; the model ends with the selected weights.
 
@@ -121,8 +116,7 @@ def fit(
         session: What trains now (versions, commit, threads); the checkpoint keeps a list of those
             that trained an epoch.
         ranks: The processes that train together; by default this one alone.
-        on_batch: Called after every batch.
-        on_epoch: Called after every epoch.
+        listeners: Hear of every batch and every epoch.
 
     Raises:
         Diverged: If the loss is not finite, with the step and the cause.
@@ -143,7 +137,7 @@ def fit(
     shuffle = torch.Generator().manual_seed(seed)
     progress, best = Progress(), dict[str, Tensor]()
     run = _fingerprint(method, dataset, settings, selection, seed)
-    path = None if out is None else out / "checkpoint.safetensors"
+    path = None if out is None else out / FILE
     if resume:
         there = ranks.first and path is not None and path.exists()
         state = ranks.agree(load_checkpoint(path, run) if there and path is not None else None)
@@ -154,7 +148,7 @@ def fit(
         while not _finished(progress, settings, selection):
             reseed(ranks, seed, progress.epoch)
             steps = Steps(method, replica, ranks, optimiser, shuffle, settings.precision)
-            record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, on_batch))
+            record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
                 best = copy_weights(method)
@@ -173,9 +167,9 @@ def fit(
                 )
                 save_checkpoint(path, state, run)
                 saved = progress.epoch
-                _write_log(path.with_name("log.jsonl"), progress.history)
-            if on_epoch is not None:
-                on_epoch(record)
+                write_log(path.with_name("log.jsonl"), progress.history)
+            for listener in listeners:
+                listener.on_epoch(record)
     except KeyboardInterrupt as stop:
         raise Interrupted(_interruption(path, saved)) from stop
     if best:
@@ -225,7 +219,11 @@ class Steps(NamedTuple):
 
 
 def _epoch(
-    take: Steps, dataset: Dataset, settings: Settings, epoch: int, on_batch: OnBatch | None
+    take: Steps,
+    dataset: Dataset,
+    settings: Settings,
+    epoch: int,
+    listeners: Sequence[Listener],
 ) -> dict[str, Any]:
     """Train for one epoch and validate."""
     started = time.perf_counter()
@@ -244,8 +242,8 @@ def _epoch(
         # On the CPU a look at the loss is free; elsewhere it would stall the device.
         if device.type == "cpu" or step + 1 == steps:
             _check_finite(batch, totals, epoch, step)
-        if on_batch is not None:
-            on_batch(step + 1, steps)
+        for listener in listeners:
+            listener.on_batch(step + 1, steps)
     trained = time.perf_counter()
     predictions = predict(method, dataset.val, evaluation_size(method, size), take.ranks)
     if not bool(predictions.logits.isfinite().all()):
@@ -332,7 +330,8 @@ def _restore(
     return Progress(**state.progress), state.best
 
 
-def _write_log(path: Path, history: list[dict[str, Any]]) -> None:
+def write_log(path: Path, history: list[dict[str, Any]]) -> None:
+    """One line of JSON per epoch."""
     with write_aside(path) as file:
         file.write("".join(to_json(record) + "\n" for record in history).encode())
 

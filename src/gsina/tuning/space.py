@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from gsina.errors import InputError
 from gsina.methods import make_config
@@ -13,7 +13,6 @@ from gsina.models.train import takes
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
 
-R = TypeVar("R", bound=Recipe)
 Setting = float | int
 
 
@@ -108,13 +107,13 @@ def knobs_of(recipe: Recipe, fixed: Collection[str] = ()) -> tuple[Knob, ...]:
     return knobs
 
 
-def with_settings(recipe: R, settings: dict[str, Setting]) -> R:
+def with_settings(recipe: Recipe, settings: dict[str, Setting]) -> Recipe:
     """The recipe with other values of some knobs."""
     values = recipe.model_dump()
     for knob in KNOBS:
         if knob.name in settings:
             part = values[knob.part]
             (part if knob.part == "optimiser" else part["options"])[knob.name] = settings[knob.name]
-    if "ratio" in settings and "auto_ratio" in values:
+    if "ratio" in settings:
         values["auto_ratio"] = False
-    return type(recipe).parse(values)
+    return Recipe.parse(values)

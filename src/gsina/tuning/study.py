@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,9 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.model import fingerprint_of_graphs
 from gsina.models.train import first_epoch, train_model
-from gsina.runs.own_recipe import OwnRecipe
 from gsina.runs.recipe import Recipe
-from gsina.runs.run import make_method
-from gsina.training import Diverged, Settings, fit, make_selection, seed_everything
-from gsina.training.loop import OnEpoch, Progress
+from gsina.training import Diverged
+from gsina.training.listeners import Listener, OnEpoch
 from gsina.tuning.space import Knob, Setting, knobs_of, with_settings
 
 #: Trials that run to the end before any is stopped early, and epochs that every trial gets.
@@ -207,7 +205,7 @@ def run_trials(
     *,
     timeout: float | None = None,
     on_start: OnStart | None = None,
-    on_epoch: OnEpoch | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> Iterator[Tried]:
     """Run trials until the study has ``trials`` of them; yields each as it ends.
 
@@ -217,14 +215,14 @@ def run_trials(
         trials: Of the study in all, those of earlier calls and of other processes included.
         timeout: No trial begins after so many seconds.
         on_start: Called before every trial.
-        on_epoch: Called after every epoch.
+        listeners: Hear of every epoch.
     """
     began = time.monotonic()
     while ended(study) < trials:
         if timeout is not None and time.monotonic() - began >= timeout:
             return
         turn = len(study.get_trials(deepcopy=False))
-        yield run_trial(search, study, turn, on_start=on_start, on_epoch=on_epoch)
+        yield run_trial(search, study, turn, on_start=on_start, listeners=listeners)
 
 
 def run_trial(
@@ -233,7 +231,7 @@ def run_trial(
     turn: int,
     *,
     on_start: OnStart | None = None,
-    on_epoch: OnEpoch | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> Tried:
     """One trial: choose settings, train, and tell the study what came out.
 
@@ -242,7 +240,7 @@ def run_trial(
         study: Where other trials are.
         turn: Another number for every trial: it seeds the choice of settings.
         on_start: Called with number and settings before the training.
-        on_epoch: Called after every epoch.
+        listeners: Hear of every epoch.
     """
     optuna = _optuna()
     study.sampler = optuna.samplers.TPESampler(
@@ -255,15 +253,15 @@ def run_trial(
     def report(record: dict[str, Any]) -> None:
         values.append(record["val"][metric])
         trial.report(values[-1], record["epoch"])
-        if on_epoch is not None:
-            on_epoch(record)
         if trial.should_prune():
             raise optuna.TrialPruned
 
     try:
         if on_start is not None:
             on_start(trial.number, settings)
-        progress = _train(with_settings(search.recipe, settings), search, report)
+        plan = with_settings(search.recipe, settings).plan(search.dataset, search.seed)
+        heard = [*listeners, OnEpoch(report)]
+        progress = train_model(search.dataset, plan, listeners=heard).progress
         if progress.best_epoch < 0:
             raise InputError(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
@@ -297,23 +295,6 @@ def hide_password(url: str) -> str:
     scheme, slashes, login = before.partition("://")
     user, colon, _ = login.partition(":")
     return f"{scheme}{slashes}{user}:***@{host}" if at and slashes and colon else url
-
-
-def _train(recipe: Recipe, search: Search, on_epoch: OnEpoch) -> Progress:
-    """Train as ``gsina train`` does with this recipe, without a folder."""
-    dataset, seed = search.dataset, search.seed
-    if isinstance(recipe, OwnRecipe):
-        return train_model(dataset, recipe.plan(dataset, seed), on_epoch=on_epoch).progress
-    chosen = recipe.selection
-    seed_everything(seed)
-    return fit(
-        make_method(recipe, dataset),
-        dataset,
-        Settings(**recipe.optimiser.model_dump()),
-        make_selection(chosen.rule, chosen.patience, chosen.first_epoch),
-        seed=seed,
-        on_epoch=on_epoch,
-    )
 
 
 def _tried(search: Search, trial: Any) -> Tried:

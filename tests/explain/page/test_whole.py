@@ -14,11 +14,11 @@ import torch
 import page_cases
 import tiny_nodes
 from gsina import soft_top_r
-from gsina.explain.new_data import explain_nodes
+from gsina.explain.new_data import explain_files
 from gsina.explain.page.whole import condense
 from gsina.explain.report import node_page, page
 from gsina.models.model import Architecture, Model
-from gsina.models.predict import predict_nodes
+from gsina.models.predict import predict_files
 from gsina.nn.predictor import NetworkSpec
 from page_cases import data_of
 
@@ -127,12 +127,12 @@ def test_a_file_of_tensors_is_explained(tmp_path: Path) -> None:
     model, graphs = make_model(), tiny_nodes.graphs()
     tensors = {"x": graphs.x, "edge_index": graphs.edge_index, "y": graphs.node_y}
     torch.save(tensors, tmp_path / "g.pt")
-    done = explain_nodes(model, [tmp_path / "g.pt"], tmp_path / "a.html", top=4)
+    done = explain_files(model, [tmp_path / "g.pt"], tmp_path / "a.html", top=4)
     assert done.rows == 60
     data = data_of(tmp_path / "a.html")
     assert len(data["graphs"]) == 4
     # The weights of `gsina predict --attention` for the same edges.
-    predict_nodes(model, [tmp_path / "g.pt"], tmp_path / "out.csv", with_attention=True)
+    predict_files(model, [tmp_path / "g.pt"], tmp_path / "out.csv", with_attention=True)
     with (tmp_path / "out-edges.csv").open() as file:
         of = {(row["source"], row["target"]): float(row["weight"]) for row in csv.DictReader(file)}
     for graph in data["graphs"]:
@@ -141,10 +141,10 @@ def test_a_file_of_tensors_is_explained(tmp_path: Path) -> None:
             assert weight == pytest.approx(of[pair], abs=1e-3)
     # Labels are not needed.
     torch.save({"x": graphs.x, "edge_index": graphs.edge_index}, tmp_path / "h.pt")
-    explain_nodes(model, [tmp_path / "h.pt"], tmp_path / "b.html", top=4)
+    explain_files(model, [tmp_path / "h.pt"], tmp_path / "b.html", top=4)
     assert data_of(tmp_path / "b.html")["graphs"] == data["graphs"]
     with pytest.raises(ValueError, match="give one such file"):
-        explain_nodes(model, [tmp_path / "g.pt", tmp_path / "g.pt"], tmp_path / "c.html")
+        explain_files(model, [tmp_path / "g.pt", tmp_path / "g.pt"], tmp_path / "c.html")
 
 
 @pytest.mark.browser

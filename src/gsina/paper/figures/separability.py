@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run
 from gsina.runs.trained import model_folder, trained
 from gsina.training import predict
+from gsina.training.listeners import OnEpoch
 
 #: The figure's ratio and bias; GSAT has no ratio, and keeps its published prior.
 RATIO, BIAS = 0.3, 0.5
@@ -38,7 +40,7 @@ DRAWN = {"gsat": "GSAT", "gsina": f"GSINA, r = {RATIO}"}
 BATCH = 128
 
 #: Called with the recipe, the seed and the record of an epoch.
-OnEpoch = Callable[[Recipe, int, dict[str, Any]], None]
+OnRecord = Callable[[Recipe, int, dict[str, Any]], None]
 
 
 def write_figure_one(
@@ -47,7 +49,7 @@ def write_figure_one(
     seeds: Sequence[int] = (0,),
     *,
     data: dict[str, Any] | None = None,
-    on_epoch: OnEpoch | None = None,
+    on_epoch: OnRecord | None = None,
     **settings: Any,
 ) -> list[Path]:
     """Train what is not trained yet, and write the figure, the numbers and the page.
@@ -72,9 +74,9 @@ def write_figure_one(
     runs: dict[tuple[str, int], Run] = {}
     for seed in seeds:
         for name, recipe in recipes.items():
-            report = None if on_epoch is None else _bind(on_epoch, recipe, seed)
+            listeners = [] if on_epoch is None else [OnEpoch(partial(on_epoch, recipe, seed))]
             folder = model_folder(recipe, seed)
-            runs[name, seed] = trained(recipe, seed, folder, dataset, report)
+            runs[name, seed] = trained(recipe, seed, folder, dataset, listeners)
     picture = docs / "img" / "separability.png"
     batch = one_batch(dataset.val)
     panels = [
@@ -121,7 +123,3 @@ def _measure(run: Run) -> dict[str, Any]:
         apart[name] = separability(_attention(run.method, graphs), graphs.edge_truth)._asdict()
     data = f"validation graphs of SPMotif, b = {BIAS}"
     return {**property_result(run, RATIO, splits["val"], data), "separability": apart}
-
-
-def _bind(on_epoch: OnEpoch, recipe: Recipe, seed: int) -> Callable[[dict[str, Any]], None]:
-    return lambda record: on_epoch(recipe, seed, record)

@@ -6,17 +6,19 @@ common disk; with one (a shared ``GSINA_CACHE``) a job that is moved goes on fro
 
 from __future__ import annotations
 
+import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from gsina.errors import InputError
 from gsina.paper.grid.results import Results
-from gsina.paper.grid.runner import Finished, compute, forget, give_up
+from gsina.paper.grid.runner import Finished, compute, crashed, forget, give_up
 from gsina.runs.job import Job
+from gsina.runs.provenance import provenance
 from gsina.runs.ray_cluster import RETRIES, connect
 from gsina.runs.recipe import Recipe
-from gsina.runs.run import provenance
 from gsina.training import Diverged
 
 
@@ -53,7 +55,9 @@ def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[
 def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
     """Store the result of a job that has ended."""
     try:
-        result, error, made_with = ray.get(reference)
+        result, error, made_with, trace = ray.get(reference)
+        if trace is not None:
+            return crashed(job, results, error, trace)
         if made_with is not None:
             return give_up(job, results, error, made_with)
         if result is not None:
@@ -67,12 +71,19 @@ def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
 
 def _run_remote(
     recipe: dict[str, Any], seed: int, explainer: str | None
-) -> tuple[dict[str, Any] | None, str | None, dict[str, Any] | None]:
-    """Compute one job in a worker: its result, or why not and, if it diverged, on what machine."""
+) -> tuple[dict[str, Any] | None, str | None, dict[str, Any] | None, str | None]:
+    """Compute one job in a worker.
+
+    Returns:
+        Its result; or why there is none and, if it diverged, on what machine; or the bug that ended
+        it, and its traceback.
+    """
     import torch
 
     torch.set_num_threads(1)
     try:
-        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, None
-    except (ValueError, RuntimeError, OSError) as error:
-        return None, str(error), provenance() if isinstance(error, Diverged) else None
+        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, None, None
+    except (InputError, OSError) as error:
+        return None, str(error), provenance() if isinstance(error, Diverged) else None, None
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}", None, traceback.format_exc()

@@ -18,8 +18,9 @@ from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
 from gsina.paper.grid.results import Results
 from gsina.runs.job import Job
+from gsina.runs.provenance import commit, hardware
 from gsina.runs.recipe import Recipe
-from gsina.runs.run import commit, hardware, make_method
+from gsina.runs.run import make_method
 from gsina.training import seed_everything
 from gsina.training.versions import versions
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.files import locked, save_json
+from gsina.files import locked, save_json, write_aside
 from gsina.runs.job import Job, identity
 from gsina.runs.recipe import Recipe
 
@@ -137,6 +137,13 @@ class Results:
     def diverged_path(self, job: Job) -> Path:
         """Where it is remembered that a run diverges."""
         return self.folder / f"{job.name}.diverged"
+
+    def save_crash(self, job: Job, trace: str) -> Path:
+        """Keep the traceback of a job that met a bug, for whoever mends it."""
+        path = self.folder / f"{job.name}.traceback"
+        with write_aside(path) as file:
+            file.write(trace.encode())
+        return path
 
     @contextlib.contextmanager
     def claim(self, job: Job) -> Iterator[bool]:

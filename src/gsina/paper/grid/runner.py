@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import shutil
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gsina.errors import InputError
 from gsina.files import cache_dir
 from gsina.paper.grid.results import Results
 from gsina.paper.studies.explainers import run_posthoc
 from gsina.paper.studies.pieces import run_pieces
 from gsina.runs.job import Job
-from gsina.runs.run import provenance, run
+from gsina.runs.provenance import provenance
+from gsina.runs.run import run
 from gsina.runs.trained import model_folder
 from gsina.training import Diverged, UnusableCheckpoint
-from gsina.training.loop import OnEpoch
+from gsina.training.listeners import Listener, OnEpoch
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
     return [job for job in jobs if results.load(job) is None and not results.diverged(job)]
 
 
-def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Finished:
+def run_job(job: Job, results: Results, listeners: Sequence[Listener] = ()) -> Finished:
     """Run one job, or go on where it was cut off, and store its result.
 
     A job that another process holds, or has finished meanwhile, is left alone. The checkpoint is
@@ -48,12 +52,14 @@ def run_job(job: Job, results: Results, on_epoch: OnEpoch | None = None) -> Fini
         if not mine:
             return Finished(job, None, "another process is running it")
         try:
-            result = compute(job, on_epoch)
+            result = compute(job, listeners)
             results.save(job, result)
         except Diverged as error:
             return give_up(job, results, str(error))
-        except (ValueError, RuntimeError, OSError) as error:
+        except (InputError, OSError) as error:
             return Finished(job, None, str(error))
+        except Exception as error:
+            return crashed(job, results, error, traceback.format_exc())
         forget(job)
         return Finished(job, result)
 
@@ -73,9 +79,16 @@ def give_up(
     return Finished(job, None, f"{said} It is not run again unless you delete {path}.")
 
 
-def compute(job: Job, on_epoch: OnEpoch | None = None) -> dict[str, Any]:
+def crashed(job: Job, results: Results, error: Exception | str, trace: str) -> Finished:
+    """The end of a job that met a bug: its traceback is kept, and the other jobs go on."""
+    path = results.save_crash(job, trace)
+    what = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return Finished(job, None, f"a bug ended it ({what}); the traceback is in {path}.")
+
+
+def compute(job: Job, listeners: Sequence[Listener] = ()) -> dict[str, Any]:
     """The result of a job, from its checkpoint if there is one; nothing is stored."""
-    return _explain(job, on_epoch) if job.explainer else _train(job, on_epoch)
+    return _explain(job, listeners) if job.explainer else _train(job, listeners)
 
 
 def forget(job: Job) -> None:
@@ -88,23 +101,26 @@ def _folder(job: Job) -> Path:
     return cache_dir() / "runs" / job.name
 
 
-def _explain(job: Job, on_epoch: OnEpoch | None) -> dict[str, Any]:
+def _explain(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
     """Explain the job's model; it stays in the cache folder for other explainers."""
     assert job.explainer is not None
     folder = model_folder(job.recipe, job.seed)
     if job.explainer == "pieces":
-        return run_pieces(job.recipe, job.seed, folder=folder, on_epoch=on_epoch)
-    return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, on_epoch=on_epoch)
+        return run_pieces(job.recipe, job.seed, folder=folder, listeners=listeners)
+    return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, listeners=listeners)
 
 
-def _train(job: Job, on_epoch: OnEpoch | None) -> dict[str, Any]:
+def _train(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
     """Go on from the job's checkpoint; start anew if it is of no use."""
     folder = _folder(job)
     try:
-        return run(job.recipe, job.seed, out=folder, resume=True, on_epoch=on_epoch).result
+        found = run(
+            job.recipe, job.seed, out=folder, resume=True, report=False, listeners=listeners
+        )
     except UnusableCheckpoint:
         shutil.rmtree(folder, ignore_errors=True)
-        return run(job.recipe, job.seed, out=folder, on_epoch=on_epoch).result
+        found = run(job.recipe, job.seed, out=folder, report=False, listeners=listeners)
+    return found.result
 
 
 def run_jobs(
@@ -132,13 +148,9 @@ def run_jobs(
         return
     if processes == 1:
         for job in waiting:
-            report = None if on_epoch is None else _bind(on_epoch, job)
-            yield run_job(job, results, report)
+            listeners = [] if on_epoch is None else [OnEpoch(partial(on_epoch, job))]
+            yield run_job(job, results, listeners)
         return
     from gsina.paper.grid.workers import run_in_processes
 
     yield from run_in_processes(waiting, results, processes)
-
-
-def _bind(on_epoch: Callable[[Job, dict[str, Any]], None], job: Job) -> OnEpoch:
-    return lambda record: on_epoch(job, record)

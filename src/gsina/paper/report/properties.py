@@ -13,7 +13,7 @@ from gsina.explain.separability import Separability
 from gsina.files import write_aside
 from gsina.methods import make_config
 from gsina.paper.studies.properties import Properties
-from gsina.runs.run import short_commit
+from gsina.runs.provenance import short_commit
 
 #: What the paper says: sparse, soft, differentiable. It prints CIGA for the methods with a hard
 #: top-k; its text counts DIR among them.

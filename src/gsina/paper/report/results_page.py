@@ -16,7 +16,7 @@ from gsina.paper.studies.runtime import read_runtime
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.table import Table
 from gsina.paper.tables.tuned import resolve
-from gsina.runs.run import short_commit
+from gsina.runs.provenance import short_commit
 
 #: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.
 SWEPT = {

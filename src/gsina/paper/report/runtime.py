@@ -9,7 +9,7 @@ from typing import Any
 from gsina.files import write_aside
 from gsina.paper.numbers import published
 from gsina.paper.studies.runtime import DATA, PLAIN, ROWS
-from gsina.runs.run import short_commit
+from gsina.runs.provenance import short_commit
 
 OURS = "GSINA, scope graph"
 #: What the seconds of our method are compared with, and the aim.

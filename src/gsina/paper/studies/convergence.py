@@ -23,7 +23,7 @@ from gsina.paper.studies.sweeps import (
     noise_rows,
     table_rows,
 )
-from gsina.runs.run import commit, hardware
+from gsina.runs.provenance import commit, hardware
 from gsina.training.versions import versions
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito), and a mark for each.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gsina.datasets.catalog import load_dataset
 from gsina.errors import InputError
 from gsina.explain.posthoc.explainers import (
     EXPLAINERS,
@@ -20,11 +20,11 @@ from gsina.explain.posthoc.explainers import (
 from gsina.explain.posthoc.frozen import Progress
 from gsina.graphs.dataset import Dataset
 from gsina.methods import ERM
+from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
-from gsina.runs.run import provenance
 from gsina.runs.trained import trained
 from gsina.training import predict, score
-from gsina.training.loop import OnEpoch
+from gsina.training.listeners import Listener
 
 #: The metrics that an explanation adds to those of the model.
 ADDED = ("explanation_auc", "explanation_auc_per_graph", "precision_at_5")
@@ -38,7 +38,7 @@ def run_posthoc(
     *,
     folder: Path | None = None,
     dataset: Dataset | None = None,
-    on_epoch: OnEpoch | None = None,
+    listeners: Sequence[Listener] = (),
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Explain the test graphs of a recipe's ERM model.
@@ -52,7 +52,7 @@ def run_posthoc(
             and put there, so that several explainers can share it. Without a folder it is trained
             and not kept.
         dataset: The recipe's dataset, if it is loaded already.
-        on_epoch: Called after every epoch of the model's training.
+        listeners: Hear of the model's training.
         progress: Called with the steps of the explainer done and in all.
 
     Returns:
@@ -71,14 +71,14 @@ def run_posthoc(
             f"got {recipe.method.name!r}."
         )
     how = make_explainer(explainer)
-    dataset = load_dataset(recipe.data.name, **recipe.data.options) if dataset is None else dataset
+    dataset = recipe.data.load() if dataset is None else dataset
     if dataset.test.edge_truth is None:
         raise InputError(
             f"dataset {dataset.name} has no true explanations of edges to score against; use one "
             "that has, such as spmotif."
         )
     chosen = sample_graphs(dataset.test, limit, seed)
-    model = trained(recipe, seed, folder, dataset, on_epoch)
+    model = trained(recipe, seed, folder, dataset, listeners)
     method = model.method
     assert isinstance(method, ERM)
     begin = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from gsina.ops.hard_top_r import hard_top_r
 from gsina.runs.recipe import Recipe
 from gsina.runs.trained import trained
 from gsina.training import predict
-from gsina.training.loop import OnEpoch
+from gsina.training.listeners import Listener
 
 
 def run_pieces(
-    recipe: Recipe, seed: int, *, folder: Path | None = None, on_epoch: OnEpoch | None = None
+    recipe: Recipe, seed: int, *, folder: Path | None = None, listeners: Sequence[Listener] = ()
 ) -> dict[str, Any]:
     """The result of a run with ``pieces`` among its test metrics.
 
@@ -27,9 +28,9 @@ def run_pieces(
         recipe: A recipe of a method with a ratio, such as GSINA.
         seed: Seed of the training.
         folder: Folder of the trained model; one that is there is used.
-        on_epoch: Called after every epoch of the training.
+        listeners: Hear of the training.
     """
-    finished = trained(recipe, seed, folder, on_epoch=on_epoch)
+    finished = trained(recipe, seed, folder, listeners=listeners)
     old = finished.result
     pieces = mean_pieces(finished.method, finished.dataset.test)
     test = {**old["metrics"]["test"], "pieces": pieces}

@@ -27,8 +27,9 @@ from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
 from gsina.methods import GSINA, METHODS, Method
 from gsina.paper.studies.padded import use_padded_loop
+from gsina.runs.provenance import commit, hardware
 from gsina.runs.published import default_recipe
-from gsina.runs.run import commit, hardware, make_method
+from gsina.runs.run import make_method
 from gsina.training import seed_everything
 from gsina.training.versions import versions
 

@@ -1,0 +1,123 @@
+"""From the options of ``gsina train`` and ``gsina tune`` to a recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gsina.errors import InputError, MissingFileError
+from gsina.formats import FORMATS, TU, FileOptions, Format, find_format
+
+if TYPE_CHECKING:
+    from gsina.runs.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command line says about a training.
+
+    Attributes:
+        data: The name of a dataset, or a file.
+        file_options: Where a user's files are and how they are read.
+        data_options: Options of a named dataset.
+        method: Name of the method.
+        backbone: Name of the network.
+        options: Settings of the method.
+        changes: Fields of the optimiser and of the selection rule.
+    """
+
+    data: str | None
+    file_options: FileOptions
+    data_options: dict[str, Any]
+    method: str | None
+    backbone: str | None
+    options: dict[str, Any]
+    changes: dict[str, Any]
+
+    def given(self) -> list[str]:
+        """Names of everything that was said, for messages."""
+        named = {"dataset": self.data, "method": self.method, "backbone": self.backbone}
+        said = [name for name, value in named.items() if value is not None]
+        return [*said, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
+
+    def recipe(self) -> Recipe:
+        """The recipe, with defaults for what is not said.
+
+        Raises:
+            InputError: One sentence about the first thing that is wrong.
+        """
+        chosen = self.format()
+        return self._named() if chosen is None else self._of_files(chosen)
+
+    def format(self) -> Format | None:
+        """The format of the user's files; ``None`` for a named dataset. Cheap: no torch.
+
+        Raises:
+            InputError: Neither is named, or the file is not there.
+        """
+        files = self.file_options
+        if files.nodes is not None or files.edges is not None:
+            if self.data is not None:
+                raise InputError(f"give either {self.data}, or --nodes and --edges.")
+            if files.nodes is None or files.edges is None:
+                raise InputError("a graph of nodes needs both tables: give --nodes and --edges.")
+            _check_there(files.nodes, files.edges)
+            return FORMATS["nodes"]
+        if self.data is None:
+            raise InputError("name your file or a dataset; gsina datasets lists them.")
+        from gsina.datasets.catalog import DATASETS
+
+        found = None if self.data in DATASETS else find_format(self.data)
+        if found is None:
+            if self.file_options.given():
+                raise InputError(
+                    f"{self.file_options.given()[0]} is for your own files; {self.data} is none of "
+                    "them."
+                )
+            return None
+        if found.suffixes:
+            _check_there(Path(self.data))
+        if self.data_options:
+            raise InputError("--bias and --data-option are for named datasets; leave them out.")
+        return found
+
+    def _named(self) -> Recipe:
+        from gsina.methods.registry import check_can
+        from gsina.runs.published import default_recipe
+
+        assert self.data is not None
+        recipe = default_recipe(
+            self.data,
+            self.backbone,
+            self.method or "gsina",
+            data=self.data_options,
+            options=self.options,
+            **self.changes,
+        )
+        check_can(recipe.method.name, recipe.data.level)
+        return recipe
+
+    def _of_files(self, chosen: Format) -> Recipe:
+        from gsina.runs.defaults import file_recipe
+
+        files: tuple[Path | str, ...]
+        if self.data is None:
+            files = tuple(filter(None, (self.file_options.nodes, self.file_options.edges)))
+        else:
+            files = (self.data.removeprefix(TU),)
+        return file_recipe(
+            chosen.name,
+            files,
+            chosen.arguments(self.file_options, str(files[0])),
+            method=self.method or "gsina",
+            backbone=self.backbone,
+            options=self.options,
+            **self.changes,
+        )
+
+
+def _check_there(*paths: Path) -> None:
+    for path in paths:
+        if not path.exists():
+            raise MissingFileError(f"there is no file {path}; check the path.")

@@ -1,0 +1,81 @@
+"""Recipes for users' files, with sensible defaults for what is not said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gsina.errors import InputError
+from gsina.formats import FORMATS
+from gsina.models.train import check_auto_ratio, default_options, named_spec
+from gsina.runs.recipe import Recipe
+
+#: Settings that suit a few thousand molecules: a second or two per epoch on one core.
+BACKBONE = {"hidden_channels": 64, "num_layers": 3, "dropout": 0.3}
+OPTIMISER = {"epochs": 60, "batch_size": 64, "learning_rate": 1e-3}
+#: A whole graph of nodes is one step, so there are more of them.
+NODE_OPTIMISER = {"epochs": 300, "learning_rate": 5e-3}
+#: With sampled neighbours a step is some nodes, and an epoch many steps.
+SAMPLED_OPTIMISER = {"epochs": 60, "batch_size": 512}
+PATIENCE, NODE_PATIENCE = 15, 50
+
+
+def file_recipe(
+    format: str,
+    files: tuple[Path | str, ...],
+    reading: dict[str, Any],
+    *,
+    method: str = "gsina",
+    backbone: str | None = None,
+    options: dict[str, Any] | None = None,
+    patience: int | None = None,
+    **optimiser: Any,
+) -> Recipe:
+    """A recipe for a user's files.
+
+    Args:
+        format: Name of their format.
+        files: The files.
+        reading: Arguments of the reader.
+        method: Name of the method.
+        backbone: Name of the network; by default gin, at node level gcn.
+        options: Settings of the method; a ratio of ``"auto"`` is chosen on validation data.
+        patience: Stop after so many epochs without a better one.
+        **optimiser: Fields of the optimiser, such as ``epochs``.
+
+    Raises:
+        InputError: One sentence about the first thing that is wrong.
+    """
+    nodes = FORMATS[format].level == "node"
+    backbone = backbone or ("gcn" if nodes else "gin")
+    settings, auto = split_auto(method, options or {})
+    usual = OPTIMISER | (NODE_OPTIMISER if nodes else {})
+    if optimiser.get("neighbours") is not None:
+        if not nodes:
+            raise InputError("neighbours are sampled to predict nodes, and these data are graphs.")
+        usual |= SAMPLED_OPTIMISER
+    return Recipe.parse(
+        {
+            "data": {
+                "format": format,
+                "files": files if format == "tu" else tuple(str(Path(f).resolve()) for f in files),
+                "options": reading,
+            },
+            "method": {"name": method, "options": default_options(method) | settings},
+            "backbone": {"name": backbone, "options": named_spec(backbone, 1, 0, BACKBONE).options},
+            "optimiser": usual | optimiser,
+            "selection": {
+                "rule": "strict-best",
+                "patience": patience or (NODE_PATIENCE if nodes else PATIENCE),
+            },
+            "auto_ratio": auto,
+        }
+    )
+
+
+def split_auto(method: str, options: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Settings of a method without a ratio of ``"auto"``, and whether there was one."""
+    auto = options.get("ratio") == "auto"
+    if auto:
+        check_auto_ratio(method)
+    return {name: value for name, value in options.items() if not (auto and name == "ratio")}, auto

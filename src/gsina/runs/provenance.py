@@ -1,0 +1,61 @@
+"""What a run is made with: commit, versions and hardware."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gsina.ops.compiled import kernels
+from gsina.training.versions import versions
+
+
+def provenance() -> dict[str, Any]:
+    """What a run is made with: commit, versions and hardware."""
+    return {"commit": commit(), "versions": versions(), "hardware": hardware()}
+
+
+def hardware() -> dict[str, Any]:
+    """What the run was made on."""
+    return {
+        "machine": platform.machine(),
+        "cpu": _cpu(),
+        "threads": torch.get_num_threads(),
+        "device": "cpu",
+        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def commit() -> str:
+    """The commit of the package's source, with ``+`` if it has changes; empty if it has none."""
+    package = Path(__file__).parents[1]
+    try:
+        _git(package, "ls-files", "--error-unmatch", str(Path(__file__)))
+        dirty = _git(package, "status", "--porcelain", "--", str(package))
+        return _git(package, "rev-parse", "HEAD") + ("+" if dirty else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""  # not a checkout, or installed inside somebody else's
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    call = ["git", *arguments]
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def short_commit(commit: str) -> str:
+    """The first ten digits; the ``+`` of changed source stays."""
+    return commit[:10] + "+" * commit.endswith("+")

@@ -1,0 +1,132 @@
+"""One way to run: whatever was trained, its folder holds the same and every command takes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.runs import result
+from gsina.runs.recipe import Recipe
+
+SMALL = ("spmotif", "--data-option", "num_per_class=6", "--batch-size", 8, "--epochs", 1)
+FOLDER = {"recipe.toml", "run.json", "log.jsonl", "checkpoint.safetensors", "model", "result.json"}
+FOLDER |= {"report.html"}
+
+
+def molecules(path: Path, count: int = 24) -> Path:
+    texts = ["CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCl", "c1ccncc1"]
+    lines = [f"{'C' * (i // 6)}{texts[i % 6]},{i % 2},{i / 2}" for i in range(count)]
+    path.write_text("\n".join(["smiles,active,value", *lines]) + "\n")
+    return path
+
+
+def graphs(path: Path, width: int = 4) -> Path:
+    lines = [
+        {"id": f"g{size}", "nodes": [[1.0] * width] * size, "edges": [[i, i + 1] for i in range(2)]}
+        for size in (3, 4, 5)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_a_run_on_a_named_dataset_and_one_on_a_file_are_alike(gsina, tmp_path):
+    molecules(tmp_path / "m.csv")
+    assert gsina("train", *SMALL, "--out", "named").exit_code == 0
+    assert (
+        gsina("train", "m.csv", "--target", "active", "--epochs", 1, "--out", "file").exit_code == 0
+    )
+    named, file = result(tmp_path / "named"), result(tmp_path / "file")
+    assert named.keys() == file.keys()
+    assert {"commit", "hardware", "sessions", "versions", "targets", "notes"} <= file.keys()
+    assert {"threads", "kernels", "device"} <= file["hardware"].keys()
+    for folder in ("named", "file"):
+        assert {path.name for path in (tmp_path / folder).iterdir()} == FOLDER
+        again = Recipe.read(tmp_path / folder / "recipe.toml")
+        assert again == Recipe.parse(result(tmp_path / folder)["recipe"])
+
+
+def test_every_run_predicts_and_explains(gsina, tmp_path):
+    assert gsina("train", *SMALL, "--out", "named").exit_code == 0
+    graphs(tmp_path / "new.jsonl")
+    assert gsina("predict", "named", "new.jsonl", "--attention", "-o", "out.csv").exit_code == 0
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 4
+    assert gsina("explain", "named", "new.jsonl", "-o", "page.html").exit_code == 0
+    assert "g5" in (tmp_path / "page.html").read_text()
+    graphs(tmp_path / "narrow.jsonl", width=2)
+    wrong = gsina("predict", "named", "narrow.jsonl", "-o", "narrow.csv")
+    assert wrong.exit_code == 0  # a bad row costs that row
+    assert "its nodes have 2 features" in (tmp_path / "narrow.csv").read_text()
+
+
+def test_galleries_of_runs_on_files(gsina, tmp_path):
+    molecules(tmp_path / "m.csv")
+    for name, target in (("classes", "active"), ("numbers", "value")):
+        done = gsina("train", "m.csv", "--target", target, "--epochs", 1, "--out", name)
+        assert done.exit_code == 0, done.output
+        done = gsina("figure", "gallery", name, "--split", "train")
+        assert done.exit_code == 0, done.output
+        assert (tmp_path / name / "gallery.png").stat().st_size > 1000
+
+
+def test_the_recipe_of_a_file_can_be_shown_and_run(gsina, tmp_path):
+    molecules(tmp_path / "m.csv")
+    shown = gsina("train", "m.csv", "--target", "active", "--epochs", 1, "--show-recipe")
+    assert shown.exit_code == 0, shown.output
+    (tmp_path / "mine.toml").write_text(shown.output)
+    assert Recipe.read(tmp_path / "mine.toml").data.name == "m"
+    assert gsina("train", "--recipe", "mine.toml", "--out", "run").exit_code == 0
+    again = gsina("train", "--out", "run", "--resume", "--show-recipe")
+    assert again.output == shown.output
+
+
+def test_the_ratio_of_a_named_dataset_is_chosen(gsina, tmp_path):
+    done = gsina("train", *SMALL, "--ratio", "auto", "--out", "run")
+    assert done.exit_code == 0, done.output
+    assert "was the best on validation data" in " ".join(done.output.split())
+    assert result(tmp_path / "run")["ratios_tried"].keys() == {"0.3", "0.5", "0.7"}
+    assert len((tmp_path / "run" / "log.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"format": "molecules", "fils": ["a.csv"]}, "did you mean 'files'"),
+        ({"nam": "spmotif"}, "did you mean 'name'"),
+        ({"format": "molecule", "files": ["a.csv"]}, "did you mean 'molecules'"),
+        ({"format": "graphs", "files": ["a"], "options": {"split": 3}}, "data.options.split"),
+    ],
+)
+def test_misspelt_fields_get_suggestions_from_the_right_model(values, said) -> None:
+    with pytest.raises(ValueError, match=said):
+        Recipe.parse({"data": values, "method": {"name": "erm"}})
+
+
+def test_a_bug_shows_its_traceback_and_where_to_report_it(gsina, monkeypatch):
+    from gsina.cli import methods
+
+    def broken() -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(methods, "_rows", broken)
+    with pytest.raises(ZeroDivisionError):
+        gsina("methods")
+
+
+def fails(call: Callable[..., object]) -> str:
+    done = call()
+    assert done.exit_code == 2
+    return " ".join(done.output.split())
+
+
+def test_a_recipe_that_needs_a_file_that_is_gone(gsina, tmp_path):
+    molecules(tmp_path / "m.csv")
+    assert (
+        gsina("train", "m.csv", "--target", "active", "--epochs", 1, "--out", "run").exit_code == 0
+    )
+    (tmp_path / "m.csv").unlink()
+    said = fails(lambda: gsina("train", "--out", "run", "--resume", "--epochs", 2))
+    assert "m.csv" in said
+    assert (tmp_path / "run" / "result.json").exists()
