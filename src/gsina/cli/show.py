@@ -67,13 +67,7 @@ def _sentence(problem: Exception) -> str | None:
     """One sentence for an expected error, ``None`` for any other."""
     if isinstance(problem, OSError) and problem.errno is not None:
         return _system_sentence(problem)
-    if isinstance(problem, (ValueError, OSError)):
-        return str(problem)
-    # Imported here because it brings torch, which `gsina --help` can do without.
-    from gsina.training import Diverged
-    from gsina.training.distributed import LostProcess
-
-    return str(problem) if isinstance(problem, (Diverged, LostProcess)) else None
+    return str(problem) if isinstance(problem, (ValueError, OSError)) else None
 
 
 def _system_sentence(problem: OSError) -> str:
