@@ -9,7 +9,17 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.options import Threads, use_threads
-from gsina.cli.predict import Edges, File, Force, Nodes, Run, Smiles, check_out, input_files
+from gsina.cli.predict import (
+    Edges,
+    File,
+    Force,
+    Nodes,
+    Run,
+    Smiles,
+    check_out,
+    check_there,
+    input_files,
+)
 from gsina.cli.progress import Count
 
 
@@ -39,6 +49,7 @@ def explain(
     gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
     gsina explain run graph.pt -o page.html
     """
+    check_there(run, file, nodes, edges)
     use_threads(threads)
     from gsina.explain.new_data import explain_file, explain_nodes
     from gsina.models.folder import load_model

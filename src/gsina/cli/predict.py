@@ -70,6 +70,7 @@ def predict(
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
+    check_there(run, file, nodes, edges)
     use_threads(threads)
     from gsina.models.folder import load_model
     from gsina.models.predict import edges_file, predict_file, predict_nodes
@@ -111,6 +112,18 @@ def predict(
         )
 
 
+def check_there(run: Path, *files: Path | None) -> None:
+    """Refuse paths that do not exist, before torch is imported for them."""
+    if not run.is_dir():
+        raise MissingFileError(
+            f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
+            "--out <folder>` makes one."
+        )
+    for path in files:
+        if path is not None and not path.exists():
+            raise MissingFileError(f"there is no file {path}; check the path.")
+
+
 def input_files(
     level: str, file: Path | None, nodes: Path | None, edges: Path | None
 ) -> tuple[Path, ...]:
@@ -127,9 +140,6 @@ def input_files(
         raise InputError("this model predicts whole graphs; give one file of them.")
     else:
         tables = (file,)
-    for path in tables:
-        if not path.exists():
-            raise MissingFileError(f"there is no file {path}; check the path.")
     return tables
 
 
