@@ -94,6 +94,6 @@ except ValueError as error:
 print(METHODS["drop-edge"].label, "is in the list of methods")
 
 # %% [markdown]
-# To make it part of the package, put the class into a file of `src/gsina/methods` and import it in
-# its `__init__`; a battery of tests then runs on it by itself.
+# To make it part of the package, put the class into a file of `src/gsina/methods` and its entry
+# into `catalog.py` there, in place of `@register`; a battery of tests then runs on it by itself.
 # [CONTRIBUTING](../../CONTRIBUTING.md) says more.

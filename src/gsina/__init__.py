@@ -28,7 +28,7 @@ __all__ = [
 
 #: Where the public names live. They are imported when first used: `gsina --help` needs no torch.
 _HOMES = {
-    "GSINA": "gsina.methods",
+    "GSINA": "gsina.methods.gsina",
     "Attention": "gsina.nn",
     "GraphClassifier": "gsina.estimators",
     "GraphRegressor": "gsina.estimators",

@@ -9,14 +9,13 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
-
-import safetensors
-import torch
-from safetensors.torch import save as to_bytes
-from torch import Tensor
+from typing import IO, TYPE_CHECKING, Any
 
 from gsina.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 def _home(variable: str, folder: str) -> Path:
@@ -88,10 +87,12 @@ def save_tensors(
     path: Path, tensors: dict[str, Tensor], meta: dict[str, Any] | None = None
 ) -> None:
     """Write tensors and a JSON-able ``meta`` as one safetensors file, atomically."""
+    from safetensors.torch import save
+
     # Tensors that share memory are stored apart: safetensors refuses shared storage.
     apart = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
     with write_aside(path) as file:
-        file.write(to_bytes(apart, metadata={"gsina": json.dumps(meta or {})}))
+        file.write(save(apart, metadata={"gsina": json.dumps(meta or {})}))
 
 
 def load_tensors(
@@ -102,6 +103,8 @@ def load_tensors(
     Raises:
         InputError: If the file is not a whole safetensors file.
     """
+    import safetensors
+
     try:
         with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
             meta = json.loads((file.metadata() or {}).get("gsina", "{}"))

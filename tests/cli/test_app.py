@@ -46,7 +46,8 @@ def test_datasets(gsina):
 
 
 def test_methods(gsina):
-    assert "temperature=1.0" in gsina("methods").output
+    assert "gsina methods NAME" in gsina("methods").output
+    assert "temperature=1.0" in gsina("methods", "gsina").output
     rows = {row["name"]: row for row in json.loads(gsina("methods", "--json").output)}
     assert rows["erm"]["options"] == {}
     assert rows["gsina"]["options"]["ratio"] == 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gsina.datasets.registry import Entry
+from gsina.datasets import DATASETS
 from gsina.paper import tables
 from gsina.paper.studies import runtime
 from gsina.paper.tables.table import Cell, Table
@@ -148,7 +148,9 @@ def test_runtime_is_measured_kept_and_reported(gsina, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(runtime, "_measure_one", measured)
     monkeypatch.setattr(runtime, "DATA", dict(list(runtime.DATA.items())[:2]))
-    monkeypatch.setattr(Entry, "at_hand", lambda self: True)
+    for name in runtime.DATA:
+        there = replace(DATASETS[name], at_hand=lambda: True)
+        monkeypatch.setitem(DATASETS, name, there)
     monkeypatch.setitem(runtime.measure.__kwdefaults__, "load", lambda name: None)
     monkeypatch.setattr(runtime, "commit", lambda: "a" * 40)
     assert gsina("bench", "runtime").exit_code == 0

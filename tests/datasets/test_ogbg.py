@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GSINA_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("GSINA_OFFLINE", "1")
-    monkeypatch.setitem(SOURCES, NAME, Source("clintox", (6,), 2, "small"))
+    monkeypatch.setitem(SOURCES, NAME, Source("clintox", (6,), 2))
     folder = tmp_path / "data" / "ogb" / "ogbg_molclintox"
     write(folder / "mapping" / "mol.csv.gz", LABELS)
     for part, rows in SPLIT.items():

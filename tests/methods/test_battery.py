@@ -63,7 +63,7 @@ def test_method_with_the_settings_of_the_benchmark(
 def test_every_method_says_what_it_is() -> None:
     for name, entry in METHODS.items():
         assert entry.name == name
-        assert entry.paper in entry.method.__doc__
+        assert entry.paper in " ".join(entry.method.__doc__.split())
         assert set(entry.levels) <= {"graph", "node"}
         assert issubclass(entry.method, Method)
         assert hash(entry.config()) == hash(entry.config())  # frozen, with defaults for everything

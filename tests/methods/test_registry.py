@@ -1,12 +1,14 @@
-"""What `register` refuses, so that it does not fail later and elsewhere."""
+"""The table of methods, and what `register` refuses, so that it does not fail later."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gsina import methods
 from gsina.methods import METHODS, Method, registry
 
 
@@ -27,6 +29,22 @@ def add(method: Any = Own, **changes: Any) -> None:
 @pytest.fixture(autouse=True)
 def _restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "METHODS", dict(METHODS))
+
+
+def test_the_table_lists_every_module() -> None:
+    files = {path.stem for path in Path(methods.__file__).parent.glob("*.py")}
+    listed = {entry.method.__module__.rpartition(".")[2] for entry in METHODS.values()}
+    assert files - listed == {"__init__", "base", "catalog", "registry"}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_table_is_as_right_as_what_is_registered(name: str) -> None:
+    entry = METHODS[name]
+    registry._check(entry)
+    assert getattr(methods, entry.method.__name__) is entry.method
+    assert getattr(methods, entry.config.__name__) is entry.config
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = methods.Nothing
 
 
 def test_a_class_may_be_registered_again() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from gsina.cli.explained import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 from gsina.metrics import metric_label
+
+if TYPE_CHECKING:
+    from gsina.datasets import Entry
 
 
 def datasets(
@@ -27,56 +30,44 @@ def datasets(
     gsina datasets spmotif
     gsina datasets --json
     """
-    rows = _rows()
-    if name is not None:
-        check_name(name, [row["name"] for row in rows], "dataset")
-        rows = [row for row in rows if row["name"] == name]
+    from gsina.datasets import DATASETS
+
+    names = sorted(DATASETS) if name is None else [check_name(name, DATASETS, "dataset")]
+    entries = [DATASETS[one] for one in names]
     if as_json:
-        show.console.print_json(json.dumps(rows))
+        show.console.print_json(json.dumps([_row(entry) for entry in entries]))
     elif name is not None:
-        _tell(rows[0])
+        _tell(entries[0])
     else:
-        show.console.print(show.entries({row["name"]: _lines(row) for row in rows}))
+        show.console.print(show.entries({entry.name: _lines(entry) for entry in entries}))
 
 
-def _lines(row: dict[str, Any]) -> list[str]:
-    """What the list says of a dataset."""
-    here = "here" if row["here"] else "not here"
+def _here(entry: Entry) -> str:
+    return "here" if entry.at_hand() else "not here"
+
+
+def _lines(entry: Entry) -> list[str]:
+    """What the list says of a dataset; not its options, which only its loader knows."""
     return [
-        row["task"],
-        f"{row['size']}; {metric_label(row['metric'])}; {here}",
-        f"shift: {row['shift']}",
+        entry.task,
+        f"{entry.size}; {metric_label(entry.metric)}; {_here(entry)}",
+        f"shift: {entry.shift}",
     ]
 
 
-def _tell(row: dict[str, Any]) -> None:
+def _tell(entry: Entry) -> None:
     """All about one dataset."""
     for key in ("name", "task", "size", "metric", "shift"):
-        show.say(f"{key:8} {row[key]}")
-    show.say(f"{'files':8} {'here' if row['here'] else 'not here'}")
-    if row["options"]:
-        from gsina.datasets.catalog import DATASETS
-
+        show.say(f"{key:8} {getattr(entry, key)}")
+    show.say(f"{'files':8} {_here(entry)}")
+    if options := _options(entry.load):
         show.say("options, as in: --data-option NAME=VALUE")
-        load = DATASETS[row["name"]].load
-        show.console.print(show.entries(option_lines(row["options"], load), gap=False))
+        show.console.print(show.entries(option_lines(options, entry.load), gap=False))
 
 
-def _rows() -> list[dict[str, Any]]:
-    from gsina.datasets.catalog import DATASETS
-
-    return [
-        {
-            "name": entry.name,
-            "task": entry.task,
-            "size": entry.size,
-            "metric": entry.metric,
-            "shift": entry.shift,
-            "options": _options(entry.load),
-            "here": entry.at_hand(),
-        }
-        for _, entry in sorted(DATASETS.items())
-    ]
+def _row(entry: Entry) -> dict[str, Any]:
+    row = {key: getattr(entry, key) for key in ("name", "task", "size", "metric", "shift")}
+    return row | {"options": _options(entry.load), "here": entry.at_hand()}
 
 
 def _options(load: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from gsina.cli.predict import (
     Run,
     Smiles,
     check_out,
-    check_run,
+    check_there,
     input_files,
 )
 from gsina.cli.progress import Count
@@ -49,7 +49,7 @@ def explain(
     gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
     gsina explain run graph.pt -o page.html
     """
-    check_run(run, file, nodes, edges)
+    check_there(run, file, nodes, edges)
     use_threads(threads)
     from gsina.explain.new_data import explain_files
     from gsina.runs.trained import load_model

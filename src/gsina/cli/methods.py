@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import MISSING, fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +13,15 @@ from gsina.cli.explained import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 
+if TYPE_CHECKING:
+    from gsina.methods.registry import Entry
+
 
 def methods(
     name: Annotated[str | None, typer.Argument(help="Tell more about this one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods, their papers, what they can predict, and their options.
+    """List the methods, their papers and what they can predict; of one, its options too.
 
     \b
     [bold]Examples[/]
@@ -26,58 +29,34 @@ def methods(
     gsina methods cigav2
     gsina methods --json
     """
-    rows = _rows()
-    if name is not None:
-        check_name(name, [row["name"] for row in rows], "method")
-        rows = [row for row in rows if row["name"] == name]
+    from gsina.methods import METHODS
+
+    names = sorted(METHODS) if name is None else [check_name(name, METHODS, "method")]
+    entries = [METHODS[one] for one in names]
     if as_json:
-        show.console.print_json(json.dumps(rows))
+        show.console.print_json(json.dumps([_row(entry) for entry in entries]))
         return
-    if name is not None:
-        _tell(rows[0])
-        return
-    show.console.print(show.entries({row["name"]: _lines(row) for row in rows}))
-    show.say("an option goes with --set, as in: gsina train spmotif --method gsina --set ratio=0.3")
+    show.console.print(show.entries({entry.name: _lines(entry) for entry in entries}))
+    if name is None:
+        show.say("the options of a method: gsina methods NAME")
+    elif options := _options(entries[0]):
+        show.say(f"options, as in: gsina train DATASET --method {name} --set NAME=VALUE")
+        show.console.print(show.entries(option_lines(options, entries[0].config), gap=False))
 
 
-def _tell(row: dict[str, Any]) -> None:
-    """All about one method."""
-    from gsina.methods import METHODS
-
-    show.console.print(show.entries({row["name"]: _about(row)}))
-    if row["options"]:
-        show.say(f"options, as in: gsina train DATASET --method {row['name']} --set NAME=VALUE")
-        lines = option_lines(row["options"], METHODS[row["name"]].config)
-        show.console.print(show.entries(lines, gap=False))
+def _lines(entry: Entry) -> list[str]:
+    """What a method is, without its options, which only its module knows."""
+    can = f"{' and '.join(entry.levels)} level: {', '.join(entry.kinds)}"
+    return [line for line in (can, entry.paper, entry.note) if line]
 
 
-def _lines(row: dict[str, Any]) -> list[str]:
-    """What the list says of a method."""
-    options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
-    return [*_about(row), *([f"options: {options}"] if options else [])]
+def _options(entry: Entry) -> dict[str, Any]:
+    return {
+        field.name: None if field.default is MISSING else field.default
+        for field in fields(entry.config)
+    }
 
 
-def _about(row: dict[str, Any]) -> list[str]:
-    """What a method is, without its options."""
-    can = f"{' and '.join(row['levels'])} level: {', '.join(row['kinds'])}"
-    return [line for line in (can, row["paper"], row["note"]) if line]
-
-
-def _rows() -> list[dict[str, Any]]:
-    from gsina.methods import METHODS
-
-    return [
-        {
-            "name": entry.name,
-            "paper": entry.paper,
-            "label": entry.label,
-            "note": entry.note,
-            "levels": list(entry.levels),
-            "kinds": list(entry.kinds),
-            "options": {
-                field.name: None if field.default is MISSING else field.default
-                for field in fields(entry.config)
-            },
-        }
-        for entry in sorted(METHODS.values(), key=lambda entry: entry.name)
-    ]
+def _row(entry: Entry) -> dict[str, Any]:
+    keys = ("name", "paper", "label", "note", "levels", "kinds")
+    return {key: getattr(entry, key) for key in keys} | {"options": _options(entry)}

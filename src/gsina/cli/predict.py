@@ -70,7 +70,7 @@ def predict(
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
-    check_run(run, file, nodes, edges)
+    check_there(run, file, nodes, edges)
     use_threads(threads)
     from gsina.models.predict import edges_file, predict_files
     from gsina.runs.trained import load_model
@@ -109,6 +109,18 @@ def predict(
         )
 
 
+def check_there(run: Path, *files: Path | None) -> None:
+    """Refuse paths that do not exist, before torch is imported for them."""
+    if not run.is_dir():
+        raise MissingFileError(
+            f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
+            "--out <folder>` makes one."
+        )
+    for path in files:
+        if path is not None and not path.exists():
+            raise MissingFileError(f"there is no file {path}; check the path.")
+
+
 def input_files(
     level: str, file: Path | None, nodes: Path | None, edges: Path | None
 ) -> tuple[Path, ...]:
@@ -126,15 +138,6 @@ def input_files(
     else:
         tables = (file,)
     return tables
-
-
-def check_run(run: Path, *files: Path | None) -> None:
-    """Refuse a folder or a file that is not there, before anything else takes time."""
-    if not run.is_dir():
-        raise MissingFileError(f"there is no folder {run}; give that of a run or of a model.")
-    for path in files:
-        if path is not None and not path.exists():
-            raise MissingFileError(f"there is no file {path}; check the path.")
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:

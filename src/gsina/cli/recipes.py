@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsina.errors import InputError, MissingFileError
+from gsina.errors import InputError, MissingFileError, check_name
 from gsina.formats import FORMATS, TU, FileOptions, Format, find_format
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Request:
                     f"{self.file_options.given()[0]} is for your own files; {self.data} is none of "
                     "them."
                 )
+            check_name(self.data, DATASETS, "dataset")
             return None
         if found.suffixes:
             _check_there(Path(self.data))

@@ -36,6 +36,8 @@ def report(
     gsina report sensitivity-r --out docs/tables
     gsina report --out docs/results.md
     """
+    if results != RESULTS and not results.is_dir():
+        raise InputError(f"there is no folder {results} with results; gsina bench makes one.")
     from gsina.paper.report import results_page as pages
     from gsina.paper.studies.runtime import read_runtime
     from gsina.paper.tables import TABLES, make_table
@@ -43,8 +45,6 @@ def report(
 
     if table is not None:
         check_name(table, [*TABLES, "runtime"], "table")
-    if results != RESULTS and not results.is_dir():
-        raise InputError(f"there is no folder {results} with results; gsina bench makes one.")
     store = open_results(results)
     if table is None and out is not None and (out.is_dir() or not out.suffix):
         raise InputError(

@@ -26,7 +26,6 @@ from gsina.datasets.raw.sources import (
     raw_file,
     stranger,
 )
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -115,16 +114,3 @@ def _from_pickle(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         raise InputError(f"{path} does not hold three arrays; delete it and fetch it again.")
     adjacency, x, onehot = (np.asarray(part) for part in content)
     return adjacency, x, onehot.argmax(axis=1) if onehot.ndim == 2 else onehot
-
-
-register(
-    Entry(
-        name="ba2motifs",
-        load=load,
-        task="which of two motifs is there, motif known",
-        size="1,000 graphs",
-        metric="accuracy",
-        shift="none (random split)",
-        at_hand=lambda: at_hand(ARRAYS) or at_hand(PICKLE),
-    )
-)

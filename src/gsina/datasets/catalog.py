@@ -1,16 +1,269 @@
-"""All datasets of the package; importing this module fills the registry."""
+"""The datasets of the package: plain data, so that they can be listed without importing torch.
 
-from gsina.datasets import ba2motifs, degree_shift, drugood, mutagenicity, ogbg, spmotif
-from gsina.datasets import ciga_motifs as spmotif_ciga
-from gsina.datasets import size_shift as tu_size
-from gsina.datasets.images import mnist75sp
-from gsina.datasets.nodes import artificial_shift, arxiv, elliptic, facebook100, twitch
-from gsina.datasets.registry import DATASETS, Entry, load_dataset
-from gsina.datasets.text import sentigraph, text_graphs
+One dataset is one module and one entry here.
+"""
 
-GRAPH_LEVEL = (ba2motifs, mnist75sp, mutagenicity, ogbg, sentigraph, spmotif, text_graphs)
-NODE_LEVEL = (artificial_shift, arxiv, elliptic, facebook100, twitch)
-CIGA = (degree_shift, drugood, spmotif_ciga, tu_size)
-MODULES = GRAPH_LEVEL + CIGA + NODE_LEVEL
+from __future__ import annotations
 
-__all__ = ["DATASETS", "MODULES", "Entry", "load_dataset"]
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gsina.datasets.registry import DATASETS, Entry, load_dataset, register
+from gsina.files import data_dir
+
+if TYPE_CHECKING:
+    from gsina.graphs.task import Level
+
+__all__ = ["DATASETS", "Entry", "load_dataset"]
+
+
+def _at_hand(*files: str) -> bool:
+    return all(any((data_dir() / form).is_file() for form in file.split("|")) for file in files)
+
+
+def _add(
+    name: str,
+    loader: str,
+    task: str,
+    size: str,
+    metric: str,
+    shift: str,
+    *files: str,
+    arguments: tuple[str, ...] = (),
+    level: Level = "graph",
+) -> None:
+    """Add a dataset whose ``files`` lie below the data folder; ``|`` parts forms of one file."""
+    loader, there = f"gsina.datasets.{loader}", partial(_at_hand, *files)
+    register(Entry(name, loader, task, size, metric, shift, there, level, arguments))
+
+
+_add(
+    "ba2motifs",
+    "ba2motifs:load",
+    "which of two motifs is there, motif known",
+    "1,000 graphs",
+    "accuracy",
+    "none (random split)",
+    "ba2motifs/BA_2Motifs.npz|ba2motifs/BA_2Motifs.pkl",
+)
+_add(
+    "mnist-75sp",
+    "images.mnist75sp:load",
+    "which of ten digits, on superpixels",
+    "35,000 graphs",
+    "accuracy",
+    "none (new images)",
+    "mnist/train-images-idx3-ubyte.gz",
+    "mnist/train-labels-idx1-ubyte.gz",
+    "mnist/t10k-images-idx3-ubyte.gz",
+    "mnist/t10k-labels-idx1-ubyte.gz",
+)
+_add(
+    "mutagenicity",
+    "mutagenicity:load",
+    "mutagenic or not, with labelled NO2 and NH2 groups",
+    "4,337 molecules",
+    "accuracy",
+    "none (random split)",
+    "tu/Mutagenicity_edge_gt.zip",
+)
+for _name, _molecules, _task in (
+    ("hiv", "41,127", "1 label: inhibits HIV replication"),
+    ("bace", "1,513", "1 label: inhibits human beta-secretase 1"),
+    ("bbbp", "2,039", "1 label: passes the blood-brain barrier"),
+    ("clintox", "1,478", "2 labels: approved by the FDA; toxic in clinical trials"),
+    ("tox21", "7,831", "12 labels: 12 assays of toxicity"),
+    ("sider", "1,427", "27 labels: 27 kinds of side effects"),
+):
+    _add(
+        f"ogbg-mol{_name}",
+        "ogbg:load",
+        f"binary, {_task}",
+        f"{_molecules} molecules",
+        "roc_auc",
+        "scaffold",
+        f"ogb/ogbg_mol{_name}/mapping/mol.csv.gz|ogb/{_name}.zip",
+        arguments=(f"ogbg-mol{_name}",),
+    )
+_add(
+    "spmotif",
+    "spmotif:load",
+    "which motif (3 classes)",
+    "18,000 + 3,000 in distribution",
+    "accuracy",
+    "base correlates with the class in training only; larger graphs in test",
+)
+for _name, _cause in (("struc", "the base"), ("mixed", "the base and the features")):
+    _add(
+        f"spmotif-{_name}",
+        "ciga_motifs:load",
+        "which motif (3 classes)",
+        "15,000 + 3,000 in distribution",
+        "accuracy",
+        f"class correlates with {_cause} in training only; larger graphs in test",
+        arguments=(_name,),
+    )
+for _name, _size, _task, _files in (
+    ("sst2", "42,961 sentences", "positive or negative sentence", "train.tsv dev.tsv test.tsv"),
+    ("sst5", "7,678 sentences", "five grades of sentiment", "train.txt dev.txt test.txt"),
+    ("twitter", "4,430 tweets", "sentiment towards a target", "train.raw test.raw"),
+):
+    _add(
+        f"{_name}-text",
+        "text.text_graphs:load",
+        f"{_task} (GloVe vectors, word order)",
+        _size,
+        "accuracy",
+        "sentence length",
+        "sentiment/glove100_sst_twitter.npz",
+        *(f"sentiment/{_name}/{_file}.gz" for _file in _files.split()),
+        arguments=(f"{_name}-text",),
+    )
+for _name, _loader, _arguments, _size, _task, _shift in (
+    (
+        "SST2",
+        "text.sentigraph:load_sst2",
+        (),
+        "43,779",
+        "positive or negative sentence (BERT vectors, parse trees)",
+        "sentence length (mean degree)",
+    ),
+    (
+        "SST5",
+        "degree_shift:load",
+        ("graph-sst5",),
+        "9,516",
+        "five grades of sentiment (BERT vectors, parses)",
+        "mean degree (short sentences in training, long in test)",
+    ),
+    (
+        "Twitter",
+        "degree_shift:load",
+        ("graph-twitter",),
+        "5,441",
+        "sentiment of a tweet (BERT vectors, parses)",
+        "mean degree (long tweets in training, short in test)",
+    ),
+):
+    _dump = f"sentigraph/Graph-{_name}/raw/Graph-{_name}"
+    _add(
+        f"graph-{_name.lower()}",
+        _loader,
+        _task,
+        f"{_size} sentences",
+        "accuracy",
+        _shift,
+        *(f"{_dump}_{_part}.txt" for _part in ("node_indicator", "edge_index", "graph_labels")),
+        f"{_dump}_node_features.pkl|{_dump}_node_features.npy",
+        arguments=_arguments,
+    )
+for _name, _shift, _sizes in (
+    ("assay", "many molecules in training, few in test", ("9,602", "72,239")),
+    ("scaffold", "large ones in training, small ones in test", ("7,635", "59,608")),
+    ("size", "large molecules in training, small ones in test", ("9,395", "70,672")),
+):
+    for _measure, _size in zip(("ec50", "ic50"), _sizes, strict=True):
+        _file = f"drugood/lbap_core_{_measure}_{_name}.json"
+        _add(
+            f"drugood-{_measure}-{_name}",
+            "drugood:load",
+            f"ligand binds or not ({_measure.upper()})",
+            f"{_size} molecules",
+            "roc_auc",
+            f"{_name}: {_shift}",
+            f"{_file}|{_file}.gz",
+            arguments=(_measure, _name),
+        )
+for _name, _size, _task in (
+    ("NCI1", "4,110", "active against lung cancer cells or not"),
+    ("NCI109", "4,127", "active against ovarian cancer cells or not"),
+    ("PROTEINS", "1,113", "enzyme or not"),
+    ("DD", "1,178", "enzyme or not"),
+):
+    _add(
+        _name.lower(),
+        "size_shift:load",
+        _task,
+        f"{_size} graphs, about 60 % used",
+        "mcc",
+        "size: small graphs for training, large ones for test",
+        f"tu/{_name}.zip",
+        arguments=(_name.lower(),),
+    )
+_add(
+    "cora",
+    "nodes.artificial_shift:load",
+    "invented class of every node",
+    "10 graphs of 2,708 papers",
+    "accuracy",
+    "spurious features of nodes",
+    *(f"planetoid/ind.cora.{_part}" for _part in ("allx", "tx", "graph", "test.index")),
+    arguments=("cora",),
+    level="node",
+)
+_add(
+    "photo",
+    "nodes.artificial_shift:load",
+    "invented class of every node",
+    "10 graphs of 7,650 products",
+    "accuracy",
+    "spurious features of nodes",
+    "amazon/amazon_electronics_photo.npz",
+    arguments=("photo",),
+    level="node",
+)
+_add(
+    "twitch",
+    "nodes.twitch:load",
+    "does a streamer use explicit language",
+    "7 graphs of 1,912 to 9,498 streamers",
+    "roc_auc",
+    "country",
+    *(
+        "|".join(f"twitch/{_country}/musae_{_country}{_end}" for _end in _ends.split("|"))
+        for _country in ("DE", "ENGB", "ES", "FR", "PTBR", "RU", "TW")
+        for _ends in ("_edges.csv", "_target.csv", "_features.json|_features.json.gz|.json")
+    ),
+    level="node",
+)
+_add(
+    "facebook100",
+    "nodes.facebook100:load",
+    "gender of a student",
+    "8 graphs of 769 to 41,554 people",
+    "accuracy",
+    "school",
+    *(
+        f"facebook100/{_school}.mat"
+        for _school in ("Johns Hopkins55", "Caltech36", "Amherst41", "Cornell5", "Yale4")
+    ),
+    level="node",
+)
+_add(
+    "elliptic",
+    "nodes.elliptic:load",
+    "is a bitcoin transaction illicit",
+    "43 graphs, 203,769 transactions",
+    "f1",
+    "time",
+    *(
+        f"elliptic/elliptic_txs_{_part}.csv|elliptic/elliptic_txs_{_part}.csv.zip"
+        for _part in ("features", "edgelist", "classes")
+    ),
+    level="node",
+)
+_add(
+    "ogbn-arxiv",
+    "nodes.arxiv:load",
+    "subject of a paper, 40 classes",
+    "5 graphs of 17,401 to 169,343 papers",
+    "accuracy",
+    "time",
+    *(
+        f"ogb/ogbn_arxiv/raw/{_part}.csv.gz|ogb/arxiv.zip"
+        for _part in (
+            ["edge", "node-feat", "node-label", "node_year", "num-node-list", "num-edge-list"]
+        )
+    ),
+    level="node",
+)

@@ -16,7 +16,6 @@ drawn from the test distribution, in which neither base nor features say anythin
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -24,7 +23,6 @@ import torch
 from torch import Tensor
 
 from gsina.datasets import spmotif
-from gsina.datasets.registry import Entry, register
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -111,20 +109,3 @@ def _constant_features(graphs: PackedGraphs, bias: float, split: str, seed: int)
         number = rng.choice(3, size=label.size, p=UNRELATED)
     column: Tensor = torch.from_numpy(number).float().repeat_interleave(graphs.node_ptr.diff())
     return replace(graphs, x=column[:, None].repeat(1, spmotif.FEATURES))
-
-
-def _register(variant: Variant, shift: str) -> None:
-    register(
-        Entry(
-            name=f"spmotif-{variant}",
-            load=partial(load, variant),
-            task="which motif (3 classes)",
-            size="15,000 + 3,000 in distribution",
-            metric="accuracy",
-            shift=f"class correlates with {shift} in training only; larger graphs in test",
-        )
-    )
-
-
-_register("struc", "the base")
-_register("mixed", "the base and the features")

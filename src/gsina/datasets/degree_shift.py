@@ -12,14 +12,12 @@ In-distribution oracle (``iid``): the papers do not define theirs; here a random
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from torch import Tensor
 
 from gsina.datasets.random_split import random_split
-from gsina.datasets.registry import Entry, register
-from gsina.datasets.text.sentigraph import both_ways, dump_at_hand, raw, read_graphs, read_sentences
+from gsina.datasets.text.sentigraph import both_ways, raw, read_graphs, read_sentences
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -36,23 +34,17 @@ class Source:
         classes: Number of classes.
         growing: Whether sentences are short in training and long in test, or the other way round.
         sizes: Sentences in train, val and test.
-        task: What is predicted, in words.
     """
 
     dump: str
     classes: int
     growing: bool
     sizes: tuple[int, int, int]
-    task: str
 
 
 SOURCES = {
-    "graph-sst5": Source(
-        "Graph-SST5", 5, True, (6090, 1186, 2240), "five grades of sentiment (BERT vectors, parses)"
-    ),
-    "graph-twitter": Source(
-        "Graph-Twitter", 3, False, (3238, 694, 1509), "sentiment of a tweet (BERT vectors, parses)"
-    ),
+    "graph-sst5": Source("Graph-SST5", 5, True, (6090, 1186, 2240)),
+    "graph-twitter": Source("Graph-Twitter", 3, False, (3238, 694, 1509)),
 }
 
 
@@ -112,26 +104,3 @@ def load(name: str, iid: bool = False, seed: int = 0) -> Dataset:
 
     kind = f"iid-seed{seed}" if iid else "degree"
     return cached(f"{name}-v{VERSION}-{kind}", make)
-
-
-def _register(name: str, source: Source) -> None:
-    way = (
-        "short sentences in training, long in test"
-        if source.growing
-        else ("long tweets in training, short in test")
-    )
-    register(
-        Entry(
-            name=name,
-            load=partial(load, name),
-            task=source.task,
-            size=f"{sum(source.sizes):,} sentences",
-            metric="accuracy",
-            shift=f"mean degree ({way})",
-            at_hand=lambda: dump_at_hand(source.dump),
-        )
-    )
-
-
-for _name, _source in SOURCES.items():
-    _register(_name, _source)

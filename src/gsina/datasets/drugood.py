@@ -17,14 +17,12 @@ import json
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -50,11 +48,6 @@ SIZES: dict[tuple[str, str], tuple[int, int, int]] = {
     ("ic50", "assay"): (34_179, 19_028, 19_032),
     ("ic50", "scaffold"): (21_519, 19_041, 19_048),
     ("ic50", "size"): (36_597, 17_660, 16_415),
-}
-SHIFTS = {
-    "assay": "assay: many molecules in training, few in test",
-    "scaffold": "scaffold: large ones in training, small ones in test",
-    "size": "size: large molecules in training, small ones in test",
 }
 
 
@@ -140,21 +133,3 @@ def _graphs(
         environment=torch.tensor([int(row["domain_id"]) for row in kept], dtype=torch.long),
     )
     return graphs, len(molecules.failures)
-
-
-def _register(measure: Measure, domain: Domain) -> None:
-    register(
-        Entry(
-            name=f"drugood-{measure}-{domain}",
-            load=partial(load, measure, domain),
-            task=f"ligand binds or not ({measure.upper()})",
-            size=f"{sum(SIZES[measure, domain]):,} molecules",
-            metric="roc_auc",
-            shift=SHIFTS[domain],
-            at_hand=lambda: at_hand(raw(measure, domain)),
-        )
-    )
-
-
-for _measure, _domain in SIZES:
-    _register(_measure, _domain)  # type: ignore[arg-type]

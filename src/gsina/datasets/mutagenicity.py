@@ -17,12 +17,10 @@ from gsina.datasets.random_split import random_split
 from gsina.datasets.raw.sources import (
     Progress,
     RawFile,
-    at_hand,
     names_checksum,
     raw_file,
     stranger,
 )
-from gsina.datasets.registry import Entry, register
 from gsina.datasets.tu import read_archive
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
@@ -111,16 +109,3 @@ def _as_gsat(graphs: PackedGraphs) -> tuple[PackedGraphs, int]:
     explained = torch.bincount(edge_graph[truth], minlength=len(graphs)) > 0
     kept = (explained | ~mutagen).nonzero()[:, 0]
     return _with_truth(graphs, truth)[kept], len(graphs) - len(kept)
-
-
-register(
-    Entry(
-        name="mutagenicity",
-        load=load,
-        task="mutagenic or not, with labelled NO2 and NH2 groups",
-        size="4,337 molecules",
-        metric="accuracy",
-        shift="none (random split)",
-        at_hand=lambda: at_hand(FILE),
-    )
-)

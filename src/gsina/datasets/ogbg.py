@@ -13,7 +13,6 @@ import hashlib
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger, unpack
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -51,13 +49,11 @@ class Source:
         short: Its name in OGB's archive: ``hiv``.
         rows: Numbers of molecules that a whole file may have.
         tasks: Number of label columns.
-        words: What is predicted.
     """
 
     short: str
     rows: tuple[int, ...]
     tasks: int
-    words: str
 
     def file(self, member: str) -> RawFile:
         """A file of the unpacked archive."""
@@ -72,13 +68,13 @@ class Source:
 SOURCES = {
     f"ogbg-mol{source.short}": source
     for source in (
-        Source("hiv", (41127,), 1, "inhibits HIV replication"),
-        Source("bace", (1513,), 1, "inhibits human beta-secretase 1"),
-        Source("bbbp", (2039,), 1, "passes the blood-brain barrier"),
+        Source("hiv", (41127,), 1),
+        Source("bace", (1513,), 1),
+        Source("bbbp", (2039,), 1),
         # OGB has one molecule fewer than MoleculeNet.
-        Source("clintox", (1477, 1478), 2, "approved by the FDA; toxic in clinical trials"),
-        Source("tox21", (7831,), 12, "12 assays of toxicity"),
-        Source("sider", (1427,), 27, "27 kinds of side effects"),
+        Source("clintox", (1477, 1478), 2),
+        Source("tox21", (7831,), 12),
+        Source("sider", (1427,), 27),
     )
 }
 
@@ -283,21 +279,3 @@ def _label(text: str | None, path: Path, row: int, column: str) -> float:
             f"for a missing label."
         )
     return value
-
-
-def _at_hand(source: Source) -> bool:
-    return at_hand(source.file(MAPPING)) or at_hand(source.archive)
-
-
-for _name, _source in SOURCES.items():
-    register(
-        Entry(
-            name=_name,
-            load=partial(load, _name),
-            task=f"binary, {_source.tasks} label{'s' * (_source.tasks > 1)}: {_source.words}",
-            size=f"{_source.rows[-1]:,} molecules",
-            metric="roc_auc",
-            shift="scaffold",
-            at_hand=partial(_at_hand, _source),
-        )
-    )

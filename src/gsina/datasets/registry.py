@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from gsina.errors import MissingFileError, check_name
-from gsina.graphs.dataset import Dataset
-from gsina.graphs.task import Level
+
+if TYPE_CHECKING:
+    from gsina.graphs.dataset import Dataset
+    from gsina.graphs.task import Level
 
 
 @dataclass(frozen=True)
@@ -17,23 +21,32 @@ class Entry:
 
     Attributes:
         name: The name on the command line.
-        load: Makes the dataset; keyword options are those of the loader.
+        loader: Makes the dataset, or where it is: ``"package.module:function"``, which is imported
+            when it is first used, so that the list can be shown without it.
         task: What is predicted, in words.
         size: Number of graphs, in words.
         metric: The metric of the benchmark.
         shift: What differs between training and test.
         at_hand: Whether the raw files are there (or none are needed).
         level: Whether graphs or nodes are classified.
+        arguments: First arguments of the loader, where several datasets share one.
     """
 
     name: str
-    load: Callable[..., Dataset]
+    loader: Callable[..., Dataset] | str
     task: str
     size: str
     metric: str
     shift: str
     at_hand: Callable[[], bool] = lambda: True
     level: Level = "graph"
+    arguments: tuple[str, ...] = ()
+
+    @cached_property
+    def load(self) -> Callable[..., Dataset]:
+        """The loader; its other arguments are the options of the dataset."""
+        load = resolve_name(self.loader) if isinstance(self.loader, str) else self.loader
+        return partial(load, *self.arguments) if self.arguments else load
 
 
 DATASETS: dict[str, Entry] = {}

@@ -15,15 +15,13 @@ val and test as in the size split, drawn at random from the whole dataset.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gsina.datasets.raw.sources import Progress, at_hand, names_checksum, raw_file, stranger
-from gsina.datasets.registry import Entry, register
+from gsina.datasets.raw.sources import Progress, names_checksum, raw_file, stranger
 from gsina.datasets.tu import read_archive, tu_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -43,21 +41,19 @@ class Source:
         edges: Number of its edges, each direction one: a truncated list of edges is no error of
             the format, and as graphs come class by class it would give the class away.
         labels: Number of one-hot columns of the node labels.
-        task: What is predicted, in words.
     """
 
     archive: str
     graphs: int
     edges: int
     labels: int
-    task: str
 
 
 SOURCES = {
-    "nci1": Source("NCI1", 4110, 265506, 37, "active against lung cancer cells or not"),
-    "nci109": Source("NCI109", 4127, 265208, 38, "active against ovarian cancer cells or not"),
-    "proteins": Source("PROTEINS", 1113, 162088, 3, "enzyme or not"),
-    "dd": Source("DD", 1178, 1686092, 89, "enzyme or not"),
+    "nci1": Source("NCI1", 4110, 265506, 37),
+    "nci109": Source("NCI109", 4127, 265208, 38),
+    "proteins": Source("PROTEINS", 1113, 162088, 3),
+    "dd": Source("DD", 1178, 1686092, 89),
 }
 
 
@@ -141,21 +137,3 @@ def class_counts(graphs: PackedGraphs) -> list[int]:
     """Number of graphs of each of the two classes."""
     assert graphs.y is not None
     return torch.bincount(graphs.y, minlength=2).tolist()
-
-
-def _register(name: str, source: Source) -> None:
-    register(
-        Entry(
-            name=name,
-            load=partial(load, name),
-            task=source.task,
-            size=f"{source.graphs:,} graphs, about 60 % used",
-            metric="mcc",
-            shift="size: small graphs for training, large ones for test",
-            at_hand=lambda: at_hand(tu_file(source.archive)),
-        )
-    )
-
-
-for _name, _source in SOURCES.items():
-    _register(_name, _source)

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -236,15 +235,3 @@ def _perturb(edges: Ints, graph: Ints, nodes: Ints, rng: np.random.Generator) ->
 def _offsets(counts: Ints) -> Ints:
     """Offsets ``[G + 1]`` of groups with the given sizes ``[G]``."""
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-register(
-    Entry(
-        name="spmotif",
-        load=load,
-        task="which motif (3 classes)",
-        size="18,000 + 3,000 in distribution",
-        metric="accuracy",
-        shift="base correlates with the class in training only; larger graphs in test",
-    )
-)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal
 
 from gsina.errors import InputError, check_name
 from gsina.metrics import METRICS
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Kind = Literal["multiclass", "binary", "regression"]
 Level = Literal["graph", "node"]
@@ -57,6 +57,8 @@ class Task:
             y: Labels.
             where: Whose labels they are, for the message.
         """
+        import torch  # here: the lists of datasets and methods can do without
+
         rows = "N" if self.level == "node" else "G"
         if self.kind == "multiclass":
             whole = y.dtype == torch.long and y.dim() == 1

@@ -1,61 +1,31 @@
 """Published methods, one file each."""
 
-from gsina.methods.asap import ASAP, ASAPConfig
-from gsina.methods.base import Method, Output, label_loss, task_loss
-from gsina.methods.ciga import CIGA, CIGAv1Config, CIGAv2Config
-from gsina.methods.cnc import CNC, CNCConfig
-from gsina.methods.dir import DIR, DIRConfig
-from gsina.methods.eerm import EERM, EERMConfig
-from gsina.methods.eiil import EIIL, EIILConfig
-from gsina.methods.erm import ERM, ERMConfig
-from gsina.methods.gib import GIB, GIBConfig
-from gsina.methods.gsat import GSAT, GSATConfig
-from gsina.methods.gsina import GSINA, GSINAConfig
-from gsina.methods.ib_irm import IBIRM, IBIRMConfig
-from gsina.methods.igm import IGM, IGMConfig
-from gsina.methods.irm import IRM, IRMConfig
-from gsina.methods.parts.environments import EnvironmentConfig
-from gsina.methods.registry import METHODS, build_method, make_config
-from gsina.methods.sugar import SuGAr, SuGArConfig
-from gsina.methods.vrex import VREx
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+from gsina.methods.catalog import METHODS
+from gsina.methods.registry import build_method, make_config
+
+if TYPE_CHECKING:
+    from gsina.methods.base import Method, Output, label_loss, task_loss
 
 __all__ = [
-    "ASAP",
-    "CIGA",
-    "CNC",
-    "DIR",
-    "EERM",
-    "EIIL",
-    "ERM",
-    "GIB",
-    "GSAT",
-    "GSINA",
-    "IBIRM",
-    "IGM",
-    "IRM",
     "METHODS",
-    "ASAPConfig",
-    "CIGAv1Config",
-    "CIGAv2Config",
-    "CNCConfig",
-    "DIRConfig",
-    "EERMConfig",
-    "EIILConfig",
-    "ERMConfig",
-    "EnvironmentConfig",
-    "GIBConfig",
-    "GSATConfig",
-    "GSINAConfig",
-    "IBIRMConfig",
-    "IGMConfig",
-    "IRMConfig",
     "Method",
     "Output",
-    "SuGAr",
-    "SuGArConfig",
-    "VREx",
     "build_method",
     "label_loss",
     "make_config",
     "task_loss",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # What brings torch is imported when first used: the base, and the classes of the table.
+    if name in __all__:
+        return resolve_name(f"gsina.methods.base:{name}")
+    for entry in METHODS.values():
+        for place in (entry.method_class, entry.config_class):
+            if isinstance(place, str) and place.endswith(f":{name}"):
+                return resolve_name(place)
+    raise AttributeError(f"module 'gsina.methods' has no attribute {name!r}")

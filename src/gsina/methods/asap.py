@@ -13,7 +13,6 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
-from gsina.methods.registry import register
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.ops.dropout import dropout
@@ -127,16 +126,11 @@ def _coarsen(edges: Tensor, share: Tensor, kept: Tensor) -> Sparse:
     return Sparse(*(part.index_select(0, apart) for part in full))
 
 
-@register(
-    name="asap",
-    config=ASAPConfig,
-    paper="Ranjan, Sanyal, Talukdar, ASAP: adaptive structure aware pooling for learning "
-    "hierarchical graph representations, AAAI 2020",
-    levels=("graph",),
-    about="pools the nodes of whole graphs",
-)
 class ASAP(Method):
     """One network, a pooling layer, another network; the loss is the prediction's.
+
+    After Ranjan, Sanyal, Talukdar, ASAP: adaptive structure aware pooling for learning hierarchical
+    graph representations, AAAI 2020.
 
     The first network embeds the nodes, :class:`ASAPooling` pools them, and the second one predicts
     from the coarser graph with messages multiplied by ``sigmoid`` of the edge weights, as in the

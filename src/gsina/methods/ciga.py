@@ -14,8 +14,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
 from gsina.methods.parts import contrast
-from gsina.methods.parts.splitting import ABOUT, Split, Splitter, represent_part, with_features
-from gsina.methods.registry import register
+from gsina.methods.parts.splitting import Split, Splitter, represent_part, with_features
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.readout import readout
@@ -84,32 +83,11 @@ class CIGAv2Config(CIGAv1Config):
         check_name(self.spurious_network, ("shared", "own"), "network of the rest")
 
 
-PAPER = (
-    "Chen et al., Learning causally invariant representations for out-of-distribution "
-    "generalization on graphs, NeurIPS 2022"
-)
-
-
-@register(
-    name="cigav2",
-    config=CIGAv2Config,
-    paper=PAPER,
-    levels=("graph",),
-    label="CIGAv2",
-    kinds=contrast.KINDS,
-    about=f"{ABOUT}, {contrast.ABOUT}",
-)
-@register(
-    name="cigav1",
-    config=CIGAv1Config,
-    paper=PAPER,
-    levels=("graph",),
-    label="CIGAv1",
-    kinds=contrast.KINDS,
-    about=f"{ABOUT}, {contrast.ABOUT}",
-)
 class CIGA(Method):
     """Cut out the part that is alike within a class (v1) and leaves the rest uninformative (v2).
+
+    After Chen et al., Learning causally invariant representations for out-of-distribution
+    generalization on graphs, NeurIPS 2022.
 
     An extractor scores the edges; the ``ceil(r E)`` highest scores of a graph are its invariant
     part c, with messages weighted by ``sigmoid(score)``, the others its rest s, weighted by

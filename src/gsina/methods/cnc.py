@@ -15,7 +15,6 @@ from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts import contrast
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
-from gsina.methods.registry import register
 from gsina.nn.predictor import NetworkSpec, Predictor
 
 
@@ -43,17 +42,11 @@ class CNCConfig(ReferenceConfig):
         check_name(self.pairs, ("paper", "release"), "choice of pairs")
 
 
-@register(
-    name="cnc",
-    config=CNCConfig,
-    paper="Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for "
-    "improving robustness to spurious correlations, ICML 2022",
-    levels=("graph",),
-    kinds=contrast.KINDS,
-    about=contrast.ABOUT,
-)
 class CNC(WithReference, Method):
     """Pull together graphs of one class that a reference tells apart, push apart those it mixes up.
+
+    After Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for improving
+    robustness to spurious correlations, ICML 2022.
 
     1. A second network of the same make, the reference, is trained by ERM before the first epoch;
        what it predicts for a training graph, p_i, is the graph's pseudo-environment.

@@ -12,8 +12,6 @@ from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.parts.splitting import ABOUT
-from gsina.methods.registry import register
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
@@ -63,16 +61,11 @@ class DIRConfig:
         return self.alpha * float(epoch**self.growth)
 
 
-@register(
-    name="dir",
-    config=DIRConfig,
-    paper="Wu, Wang, Zhang, He, Chua, Discovering invariant rationales for graph neural networks, "
-    "ICLR 2022",
-    levels=("graph",),
-    about=ABOUT,
-)
 class DIR(Method):
     """Split every graph into a causal part and the rest; predict the same whatever the rest says.
+
+    After Wu, Wang, Zhang, He, Chua, Discovering invariant rationales for graph neural networks,
+    ICLR 2022.
 
     An attention network scores the edges. The ``ceil(r E)`` highest scores of a graph are its
     causal part c, with messages weighted by ``sigmoid(score)``; the others are its rest s, weighted

@@ -12,7 +12,6 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.registry import register
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor
 
@@ -66,15 +65,10 @@ class EERMConfig:
         return self.beta + (self.final_beta - self.beta) * min(epoch / self.growth_epochs, 1.0)
 
 
-@register(
-    name="eerm",
-    config=EERMConfig,
-    paper="Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022",
-    levels=("node",),
-    about="edits the neighbourhoods of nodes",
-)
 class EERM(Method):
     """Minimise the variance over views of the graph, plus ``beta`` times the mean, of the loss.
+
+    After Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022.
 
     A view is the graph with some entries of its adjacency flipped: an edge that is there goes, one
     that is not comes. At every node an editor draws them without replacement from a softmax over

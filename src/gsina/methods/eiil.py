@@ -12,14 +12,8 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.irm import FORMS, irm_penalty
-from gsina.methods.parts.environments import (
-    ABOUT,
-    AcrossEnvironments,
-    check_penalty,
-    loss_slopes,
-)
+from gsina.methods.parts.environments import AcrossEnvironments, check_penalty, loss_slopes
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
-from gsina.methods.registry import register
 from gsina.nn.predictor import NetworkSpec, Predictor
 
 
@@ -41,15 +35,10 @@ class EIILConfig(ReferenceConfig):
         check_name(self.form, FORMS, "form of the penalty")
 
 
-@register(
-    name="eiil",
-    config=EIILConfig,
-    paper="Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021",
-    levels=("graph",),
-    about=ABOUT,
-)
 class EIIL(WithReference, AcrossEnvironments):
     """Train a reference, split the graphs so that it is as bad at invariance as can be, run IRM.
+
+    After Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021.
 
     1. A second network of the same make, the reference, is trained by ERM before the first epoch.
     2. With g_i the slope of graph i's loss under a factor on the reference's logits, the paper

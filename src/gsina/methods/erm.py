@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
-from gsina.methods.registry import register
 from gsina.nn.predictor import NetworkSpec, Predictor
 
 
@@ -16,15 +15,10 @@ class ERMConfig:
     """ERM has no settings."""
 
 
-@register(
-    name="erm",
-    config=ERMConfig,
-    paper="Vapnik, Principles of risk minimization for learning theory, 1991",
-    levels=("graph", "node"),
-    note="the tables' Oracle (IID) is this method on data without a shift",
-)
 class ERM(Method):
     """Minimise the mean loss over the training graphs, ``mean_i l(f(G_i), y_i)``.
+
+    After Vapnik, Principles of risk minimization for learning theory, 1991.
 
     In the CIGA benchmark's release its default contrast, of weight 4, is part of these runs too;
     here it is not. The Oracle (IID) of that benchmark is this method, trained and tested on data

@@ -14,7 +14,6 @@ from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.registry import register
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.readout import readout
@@ -88,15 +87,11 @@ class Bottleneck(NamedTuple):
     graph: Tensor
 
 
-@register(
-    name="gib",
-    config=GIBConfig,
-    paper="Yu, Xu, Rong, Bian, Huang, He, Graph information bottleneck for subgraph recognition, "
-    "ICLR 2021",
-    levels=("graph",),
-)
 class GIB(Method):
     """Assign the nodes to a subgraph, predict from it, and make it forget the graph.
+
+    After Yu, Xu, Rong, Bian, Huang, He, Graph information bottleneck for subgraph recognition, ICLR
+    2021.
 
     A network embeds the nodes, h. ``S = softmax(W2 tanh(W1 h))`` assigns them to the subgraph
     (first column, p) and to the rest. The subgraph's state is the backbone's readout with weights

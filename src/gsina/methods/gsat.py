@@ -13,7 +13,6 @@ from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.registry import register
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS, NodeScorer, make_scorer
@@ -71,15 +70,11 @@ class GSATConfig:
         return max(11, steps * self.interval)
 
 
-@register(
-    name="gsat",
-    config=GSATConfig,
-    paper="Miao, Liu, Li, Interpretable and generalizable graph learning via stochastic attention "
-    "mechanism, ICML 2022",
-    levels=("graph",),
-)
 class GSAT(Method):
     """One network, run twice: to score the edges, and to predict with the sampled attention.
+
+    After Miao, Liu, Li, Interpretable and generalizable graph learning via stochastic attention
+    mechanism, ICML 2022.
 
     Attention in training is ``sigmoid((a + logistic noise) / temperature)``, in evaluation
     ``sigmoid(a)``. The loss adds the divergence of the attention from a Bernoulli prior r:

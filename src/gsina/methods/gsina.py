@@ -11,7 +11,6 @@ from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.registry import register
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
     SCOPES,
@@ -71,15 +70,11 @@ class GSINAConfig:
             raise InputError(f"connectivity must be 0 or more, got {self.connectivity}.")
 
 
-@register(
-    name="gsina",
-    config=GSINAConfig,
-    paper="Yan et al., Improving subgraph extraction for graph invariant learning via graph "
-    "Sinkhorn attention",
-    levels=("graph", "node"),
-)
 class GSINA(Method):
     """Two networks and an attention.
+
+    After Yan et al., Improving subgraph extraction for graph invariant learning via graph Sinkhorn
+    attention.
 
     The extractor embeds the nodes; the attention turns the embeddings of the two ends of every
     edge into edge weights whose mean is the ratio, and these into node weights; the predictor sees

@@ -11,8 +11,7 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.methods.base import task_loss
 from gsina.methods.irm import IRMConfig, irm_penalty
-from gsina.methods.parts.environments import ABOUT, AcrossEnvironments
-from gsina.methods.registry import register
+from gsina.methods.parts.environments import AcrossEnvironments
 
 
 @dataclass(frozen=True)
@@ -31,16 +30,11 @@ class IBIRMConfig(IRMConfig):
             raise InputError(f"bottleneck must be 0 or more, got {self.bottleneck}.")
 
 
-@register(
-    name="ib-irm",
-    config=IBIRMConfig,
-    paper="Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution "
-    "generalization, NeurIPS 2021",
-    levels=("graph",),
-    about=ABOUT,
-)
 class IBIRM(AcrossEnvironments):
     """IRM's loss, and the variance of the graph states z in front of the head.
+
+    After Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution
+    generalization, NeurIPS 2021.
 
         CE + lambda sum_e g_e^2 + bottleneck * mean_k Var_i z_ik.
 

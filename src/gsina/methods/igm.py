@@ -14,14 +14,12 @@ from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
 from gsina.methods.parts.mixing import join_parts, partners
 from gsina.methods.parts.splitting import (
-    ABOUT,
     Split,
     Splitter,
     logistic_noise,
     represent_part,
     with_features,
 )
-from gsina.methods.registry import register
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor
@@ -65,17 +63,11 @@ class IGMConfig:
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 
 
-@register(
-    name="igm",
-    config=IGMConfig,
-    paper="Jia et al., Graph invariant learning with subgraph co-mixup for out-of-distribution "
-    "generalization, AAAI 2024",
-    levels=("graph",),
-    note="rebuilt from its paper; the released code does not run as it is",
-    about=ABOUT,
-)
 class IGM(Method):
     """Predict the same from an invariant part whatever environment is glued to it.
+
+    After Jia et al., Graph invariant learning with subgraph co-mixup for out-of-distribution
+    generalization, AAAI 2024.
 
     An extractor scores the edges; their weights are ``a = sigmoid(score + logistic noise)``, in
     evaluation without noise. The edges with ``a > 1/2`` are the invariant part c, but for at least

@@ -11,13 +11,11 @@ from gsina.errors import check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.parts.environments import (
-    ABOUT,
     AcrossEnvironments,
     EnvironmentConfig,
     environment_means,
     loss_slopes,
 )
-from gsina.methods.registry import register
 
 FORMS = ("squares", "product")
 
@@ -38,15 +36,10 @@ class IRMConfig(EnvironmentConfig):
         check_name(self.form, FORMS, "form of the penalty")
 
 
-@register(
-    name="irm",
-    config=IRMConfig,
-    paper="Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019",
-    levels=("graph",),
-    about=ABOUT,
-)
 class IRM(AcrossEnvironments):
     """Mean loss, and how far a factor on the logits is from its best value in each environment.
+
+    After Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019.
 
     With R_e the risk of environment e and f the logits,
 

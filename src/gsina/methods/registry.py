@@ -6,14 +6,16 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gsina.errors import InputError, check_name
-from gsina.graphs.task import KINDS, LEVELS, Task
-from gsina.nn.predictor import NetworkSpec
+from gsina.graphs.task import KINDS, LEVELS
 
 if TYPE_CHECKING:
+    from gsina.graphs.task import Task
     from gsina.methods.base import Method
+    from gsina.nn.predictor import NetworkSpec
 
 M = TypeVar("M", bound="type[Method]")
 
@@ -24,8 +26,9 @@ class Entry:
 
     Attributes:
         name: The name on the command line.
-        method: The class; its ``build(spec, task, config)`` makes a fresh model.
-        config: The frozen dataclass of its settings.
+        method_class: The class, or where it is: ``"package.module:class"``, which is imported when
+            it is used, so that the list can be shown without it.
+        config_class: The dataclass of its settings, or where it is.
         paper: Where it was published.
         levels: ``graph``, ``node``, or both.
         label: The name in tables.
@@ -35,14 +38,28 @@ class Entry:
     """
 
     name: str
-    method: Any
-    config: type
+    method_class: Any
+    config_class: type | str
     paper: str
     levels: tuple[str, ...]
     label: str
     note: str = ""
     kinds: tuple[str, ...] = KINDS
     about: str = "extracts subgraphs of whole graphs"
+
+    @property
+    def method(self) -> Any:
+        """The class; its ``build(spec, task, config)`` makes a fresh model."""
+        return _class(self.method_class)
+
+    @property
+    def config(self) -> Any:
+        """The frozen dataclass of its settings."""
+        return _class(self.config_class)
+
+
+def _class(found: type | str) -> Any:
+    return resolve_name(found) if isinstance(found, str) else found
 
 
 METHODS: dict[str, Entry] = {}
@@ -51,7 +68,7 @@ METHODS: dict[str, Entry] = {}
 def register(
     *, name: str, config: type, paper: str, levels: tuple[str, ...], label: str = "", **more: Any
 ) -> Callable[[M], M]:
-    """Class decorator that adds a method to the list; the arguments are those of :class:`Entry`.
+    """Class decorator that adds a method to the list; the arguments are its :class:`Entry`.
 
     The paper becomes part of the class's docstring, after its first paragraph.
 

@@ -13,8 +13,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts import contrast
-from gsina.methods.parts.splitting import ABOUT, Splitter, represent_part, with_features
-from gsina.methods.registry import register
+from gsina.methods.parts.splitting import Splitter, represent_part, with_features
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS
@@ -79,19 +78,11 @@ class Member(nn.Module):
         return states, split.scores
 
 
-@register(
-    name="sugar",
-    config=SuGArConfig,
-    paper="Liu et al., Subgraph aggregation for out-of-distribution generalization on graphs, "
-    "AAAI 2025",
-    levels=("graph",),
-    label="SuGAr (reconstruction)",
-    note="a reconstruction from an incomplete public description",
-    kinds=contrast.KINDS,
-    about=f"{ABOUT}, {contrast.ABOUT}",
-)
 class SuGAr(Method):
     """A reconstruction of SuGAr: what is public of it is its idea, not its details nor its code.
+
+    After Liu et al., Subgraph aggregation for out-of-distribution generalization on graphs, AAAI
+    2025.
 
     Known are several invariant subgraphs in place of one, a sampler that shows each extractor
     another part of the graph, a regulariser that keeps their choices apart, and that their

@@ -5,13 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from gsina.graphs.batch import Batch
-from gsina.methods.parts.environments import (
-    ABOUT,
-    AcrossEnvironments,
-    EnvironmentConfig,
-    environment_risks,
-)
-from gsina.methods.registry import register
+from gsina.methods.parts.environments import AcrossEnvironments, environment_risks
 
 
 def variance(values: Tensor) -> Tensor:
@@ -19,16 +13,10 @@ def variance(values: Tensor) -> Tensor:
     return values.var() if values.numel() > 1 else values.sum() * 0
 
 
-@register(
-    name="vrex",
-    config=EnvironmentConfig,
-    paper="Krueger et al., Out-of-distribution generalization via risk extrapolation, ICML 2021",
-    levels=("graph",),
-    label="V-REx",
-    about=ABOUT,
-)
 class VREx(AcrossEnvironments):
     """Mean loss, and the variance of the risks R_e of the environments.
+
+    After Krueger et al., Out-of-distribution generalization via risk extrapolation, ICML 2021.
 
         CE + lambda Var_e R_e,
 

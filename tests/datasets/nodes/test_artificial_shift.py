@@ -8,11 +8,10 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from gsina.datasets.nodes import artificial_shift
-from gsina.datasets.nodes.artificial_shift import FILES, LARGEST, invent_labels, load
+from gsina.datasets import DATASETS, load_dataset
+from gsina.datasets.nodes import amazon, artificial_shift
+from gsina.datasets.nodes.artificial_shift import LARGEST, invent_labels, load
 from gsina.datasets.nodes.random_networks import FAMILIES, Family
-from gsina.datasets.raw.sources import at_hand
-from gsina.datasets.registry import load_dataset
 from gsina.graphs.dataset import Dataset
 
 NODES, WORDS = 300, 40
@@ -117,7 +116,7 @@ def test_names_are_checked() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "nodes", "words"), [("cora", 2708, 1433), ("photo", 7650, 745)])
 def test_real_files(name: str, nodes: int, words: int) -> None:
-    if not at_hand(*FILES[name]):
+    if not DATASETS[name].at_hand():
         pytest.skip(f"{name} is not in the data folder")
     start = time.perf_counter()
     dataset = load(name)
@@ -131,9 +130,9 @@ def test_real_files(name: str, nodes: int, words: int) -> None:
 @pytest.mark.data
 def test_missing_one_of_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the dataset that is there."""
-    if not at_hand(*FILES["photo"]):
+    if not DATASETS["photo"].at_hand():
         pytest.skip("photo is not in the data folder")
-    (tmp_path / "amazon").symlink_to(FILES["photo"][0].target.parent)
+    (tmp_path / "amazon").symlink_to(amazon.FILE.target.parent)
     monkeypatch.setenv("GSINA_DATA", str(tmp_path))
     monkeypatch.setenv("GSINA_OFFLINE", "1")
     with pytest.raises(FileNotFoundError, match=r"ind\.cora\.allx .* at hand are photo\.$"):

@@ -14,7 +14,6 @@ from gsina.datasets.registry import DATASETS
 from gsina.datasets.text import sentigraph
 from gsina.datasets.text.sentigraph import (
     both_ways,
-    dump_at_hand,
     load_sst2,
     read_graphs,
     read_sentences,
@@ -110,7 +109,7 @@ def test_npy_in_place_of_the_pickle(folder: Path) -> None:
     path = folder / f"{NAME}_node_features.pkl"
     np.save(folder / f"{NAME}_node_features.npy", pickle.loads(path.read_bytes()))
     path.unlink()
-    assert dump_at_hand(NAME)
+    assert DATASETS["graph-sst2"].at_hand()
     assert load_sst2().train.num_features == 3
     np.save(folder / f"{NAME}_node_features.npy", np.array([{}], dtype=object))
     with pytest.raises(ValueError, match=r"node_features\.npy is not a whole"):
@@ -179,7 +178,7 @@ def test_missing_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.data
 def test_real_dump() -> None:
-    if not dump_at_hand(NAME):
+    if not DATASETS["graph-sst2"].at_hand():
         pytest.skip("the Graph-SST2 dump is not in the data folder")
     dataset = load_sst2()
     assert [len(part) for part in dataset.splits.values()] == [28_327, 3_147, 12_305]

@@ -19,8 +19,7 @@ from torch import Tensor
 
 from gsina.datasets.images.superpixels import Progress, Superpixels, superpixels
 from gsina.datasets.raw.sources import Progress as Download
-from gsina.datasets.raw.sources import RawFile, at_hand, raw_file, verify
-from gsina.datasets.registry import Entry, register
+from gsina.datasets.raw.sources import RawFile, raw_file, verify
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -228,16 +227,3 @@ def _shifted(progress: Progress | None, before: int, total: int) -> Progress | N
     if progress is None:
         return None
     return lambda done, _: progress(before + done, total)
-
-
-register(
-    Entry(
-        name="mnist-75sp",
-        load=load,
-        task="which of ten digits, on superpixels",
-        size="35,000 graphs",
-        metric="accuracy",
-        shift="none (new images)",
-        at_hand=lambda: at_hand(*(file for pair in FILES.values() for file in pair)),
-    )
-)

@@ -8,8 +8,6 @@ labels and graph are the same in all ten environments, and so are the real featu
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,14 +16,12 @@ from torch import Tensor
 from gsina.datasets.nodes import amazon, planetoid
 from gsina.datasets.nodes.random_networks import FAMILIES, Family, affine, draw_network
 from gsina.datasets.nodes.whole_graphs import NodeGraph, pack
-from gsina.datasets.raw.sources import Progress, at_hand
-from gsina.datasets.registry import Entry, register
+from gsina.datasets.raw.sources import Progress
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 
 READERS = {"cora": planetoid.read_cora, "photo": amazon.read_photo}
-FILES = {"cora": tuple(planetoid.FILES.values()), "photo": (amazon.FILE,)}
 #: Labels that a network may give, spurious features, and environments; all ten in the protocol.
 WIDTH = 10
 #: A draw counts if this many classes are above this share, and none above the largest share.
@@ -104,22 +100,3 @@ def spurious_features(
 
 def _float(values: NDArray[np.float64]) -> Tensor:
     return torch.from_numpy(values).float()
-
-
-def _at_hand(name: str) -> bool:
-    return at_hand(*FILES[name])
-
-
-for _name, _size in (("cora", "2,708 papers"), ("photo", "7,650 products")):
-    register(
-        Entry(
-            name=_name,
-            load=partial(load, _name),
-            task="invented class of every node",
-            size=f"10 graphs of {_size}",
-            metric="accuracy",
-            shift="spurious features of nodes",
-            at_hand=partial(_at_hand, _name),
-            level="node",
-        )
-    )

@@ -20,9 +20,8 @@ from gsina.datasets.nodes.whole_graphs import (
     read_gzip,
     stamp,
 )
-from gsina.datasets.raw.sources import Progress, RawFile, at_hand
+from gsina.datasets.raw.sources import Progress, RawFile
 from gsina.datasets.raw.tables import check_rows, read_column, read_table
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -125,17 +124,3 @@ def _table(part: str, rows: int, dtype: type[Any] = np.int64) -> NDArray[Any]:
     table = read_table(text, source, dtype)
     check_rows(table, rows, source)
     return table
-
-
-register(
-    Entry(
-        name="ogbn-arxiv",
-        load=load,
-        task="subject of a paper, 40 classes",
-        size="5 graphs of 17,401 to 169,343 papers",
-        metric="accuracy",
-        shift="time",
-        at_hand=lambda: at_hand(*FILES.values()) or at_hand(ARCHIVE),
-        level="node",
-    )
-)

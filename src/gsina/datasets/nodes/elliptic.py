@@ -15,9 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, node_archive, pack, stamp
-from gsina.datasets.raw.sources import Progress, RawFile, at_hand
+from gsina.datasets.raw.sources import Progress, RawFile
 from gsina.datasets.raw.tables import read_table
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -146,21 +145,3 @@ def _rows_of(
             f"features; the files do not belong together: delete them and fetch them again."
         )
     return place
-
-
-def _at_hand() -> bool:
-    return all(at_hand(FILES[part]) or at_hand(ARCHIVES[part]) for part in PARTS)
-
-
-register(
-    Entry(
-        name="elliptic",
-        load=load,
-        task="is a bitcoin transaction illicit",
-        size="43 graphs, 203,769 transactions",
-        metric="f1",
-        shift="time",
-        at_hand=_at_hand,
-        level="node",
-    )
-)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from gsina.datasets.nodes.planetoid import edges_of
 from gsina.datasets.nodes.whole_graphs import NodeGraph, fingerprint, pack, stamp
 from gsina.datasets.raw.sources import RawFile, at_hand
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -188,17 +187,3 @@ def read_school(path: Path) -> School:
             f"the fingerprint {found}, expected {expected or 'a symmetric matrix'}; {again}."
         )
     return School(edges, info)
-
-
-register(
-    Entry(
-        name="facebook100",
-        load=load,
-        task="gender of a student",
-        size="8 graphs of 769 to 41,554 people",
-        metric="accuracy",
-        shift="school",
-        at_hand=lambda: at_hand(*(file_of(school) for school in TRAIN[1] + VAL)),
-        level="node",
-    )
-)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack, read_gzip
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file
 from gsina.datasets.raw.tables import read_table
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -164,17 +163,3 @@ def _features(path: Path, nodes: int) -> NDArray[np.uint8]:
     x = np.zeros((nodes, FEATURES), dtype=np.uint8)
     x[rows, columns] = 1
     return x
-
-
-register(
-    Entry(
-        name="twitch",
-        load=load,
-        task="does a streamer use explicit language",
-        size="7 graphs of 1,912 to 9,498 streamers",
-        metric="roc_auc",
-        shift="country",
-        at_hand=lambda: all(at_hand(*Country.of(name)) for name in SPLITS.values()),
-        level="node",
-    )
-)

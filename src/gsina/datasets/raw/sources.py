@@ -161,6 +161,8 @@ def names_checksum(*files: RawFile) -> Iterator[None]:
     """Add to a complaint about the content of files the checksums that were expected."""
     try:
         yield
+    except MissingFileError:
+        raise  # What is not there has no content.
     except ValueError as error:
         raise InputError(" ".join([str(error), *stranger(*files)])) from error
 

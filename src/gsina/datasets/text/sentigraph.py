@@ -24,7 +24,6 @@ from gsina.datasets.random_split import first_tenth_for_val
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file
 from gsina.datasets.raw.tables import check_rows, read_column, read_table
-from gsina.datasets.registry import Entry, register
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -66,14 +65,6 @@ def raw(name: str, part: str) -> RawFile:
     """
     origin = "the SentiGraph dumps are linked from github.com/divelab/DIG"
     return RawFile(f"sentigraph/{name}/raw/{name}_{part}", origin=origin)
-
-
-def dump_at_hand(name: str) -> bool:
-    """Whether the files of a dump that a loader needs are there."""
-    texts = (raw(name, f"{part}.txt") for part in ("node_indicator", "edge_index", "graph_labels"))
-    return at_hand(*texts) and any(
-        at_hand(raw(name, f"node_features.{end}")) for end in ("pkl", "npy")
-    )
 
 
 def read_sentences(name: str) -> Sentences:
@@ -236,16 +227,3 @@ def sst2_tokens(split: str) -> list[list[str]]:
     sentences = read_sentences("Graph-SST2")
     tokens = read_tokens("Graph-SST2", sentences)
     return [tokens[number] for number in degree_split(sentences)[split].tolist()]
-
-
-register(
-    Entry(
-        name="graph-sst2",
-        load=load_sst2,
-        task="positive or negative sentence (BERT vectors, parse trees)",
-        size="43,779 sentences",
-        metric="accuracy",
-        shift="sentence length (mean degree)",
-        at_hand=lambda: dump_at_hand("Graph-SST2"),
-    )
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import zipfile
 import zlib
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -28,8 +27,7 @@ import torch
 from torch import Tensor
 
 from gsina.datasets.degree_shift import degree_shift
-from gsina.datasets.raw.sources import RawFile, at_hand, raw_file, verify
-from gsina.datasets.registry import Entry, register
+from gsina.datasets.raw.sources import RawFile, raw_file, verify
 from gsina.datasets.text.sentences import SOURCES, Sentence, Source, length_split, read_sentences
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
@@ -209,25 +207,3 @@ def build_graphs(
         y=label.float()[:, None] if task.kind == "binary" else label,
         edge_attr=1.0 / (edges[0] - edges[1]).abs()[:, None].float(),
     )
-
-
-def _register(name: str, task: str, size: str) -> None:
-    files = (*SOURCES[name].files, VECTORS)
-    register(
-        Entry(
-            name=name,
-            load=partial(load, name),
-            task=task,
-            size=size,
-            metric="accuracy",
-            shift="sentence length",
-            at_hand=lambda: at_hand(*files),
-        )
-    )
-
-
-_register(
-    "sst2-text", "positive or negative sentence (GloVe vectors, word order)", "42,961 sentences"
-)
-_register("sst5-text", "five grades of sentiment (GloVe vectors, word order)", "7,678 sentences")
-_register("twitter-text", "sentiment towards a target (GloVe vectors, word order)", "4,430 tweets")

@@ -9,10 +9,6 @@ from torch import Tensor
 from gsina.graphs.task import Task
 from gsina.ops.ragged import number_rows
 
-#: Kinds of task with classes to contrast, and what such a method does, for the registry.
-KINDS = ("multiclass", "binary")
-ABOUT = "contrasts graphs by their classes"
-
 
 def class_numbers(y: Tensor, task: Task) -> Tensor:
     """One number a class ``[G]``, int64; -1 where a label is missing.

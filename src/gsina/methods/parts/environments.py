@@ -22,8 +22,6 @@ from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.ops.groups import Groups
 from gsina.ops.ragged import number_rows
 
-ABOUT = "compares environments of whole graphs"
-
 
 @dataclass(frozen=True)
 class EnvironmentConfig:

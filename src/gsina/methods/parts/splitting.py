@@ -16,8 +16,6 @@ from gsina.nn.subgraph import edge_subgraph
 from gsina.ops.edges import symmetrise
 from gsina.ops.hard_top_r import hard_top_r
 
-ABOUT = "cuts a hard top share of the edges out of whole graphs"
-
 
 class Split(NamedTuple):
     """What a splitter makes of a batch.

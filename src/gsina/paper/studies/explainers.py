@@ -19,7 +19,7 @@ from gsina.explain.posthoc.explainers import (
 )
 from gsina.explain.posthoc.frozen import Progress
 from gsina.graphs.dataset import Dataset
-from gsina.methods import ERM
+from gsina.methods.erm import ERM
 from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
 from gsina.runs.trained import trained

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gsina.methods import GSINA
+from gsina.methods.gsina import GSINA
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.ops.groups import Groups
 

@@ -25,7 +25,8 @@ from gsina.datasets.catalog import DATASETS, load_dataset
 from gsina.errors import InputError, MissingFileError
 from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
-from gsina.methods import GSINA, METHODS, Method
+from gsina.methods import METHODS, Method
+from gsina.methods.gsina import GSINA
 from gsina.paper.studies.padded import use_padded_loop
 from gsina.runs.provenance import commit, hardware
 from gsina.runs.published import default_recipe

@@ -1,0 +1,146 @@
+"""The methods of the package: plain data, so that they can be listed without importing torch.
+
+One method is one module and one entry here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gsina.methods.registry import METHODS, Entry
+
+__all__ = ["METHODS"]
+
+GRAPHS, NODES = ("graph",), ("node",)
+ACROSS_ENVIRONMENTS = "compares environments of whole graphs"
+SPLITS = "cuts a hard top share of the edges out of whole graphs"
+CONTRASTS = "contrasts graphs by their classes"
+#: Kinds of task with classes to contrast.
+CLASSES = ("multiclass", "binary")
+
+
+def _add(
+    name: str,
+    method: str,
+    paper: str,
+    levels: tuple[str, ...] = GRAPHS,
+    *,
+    config: str = "",
+    label: str = "",
+    **more: Any,
+) -> None:
+    """Add a method ``module:class``, whose settings are by default ``module:classConfig``."""
+    where, settings = f"gsina.methods.{method}", f"gsina.methods.{config or f'{method}Config'}"
+    METHODS[name] = Entry(name, where, settings, paper, levels, label or name.upper(), **more)
+
+
+_add(
+    "asap",
+    "asap:ASAP",
+    "Ranjan, Sanyal, Talukdar, ASAP: adaptive structure aware pooling for learning hierarchical "
+    "graph representations, AAAI 2020",
+    about="pools the nodes of whole graphs",
+)
+for _version in ("v1", "v2"):
+    _add(
+        f"ciga{_version}",
+        "ciga:CIGA",
+        "Chen et al., Learning causally invariant representations for out-of-distribution "
+        "generalization on graphs, NeurIPS 2022",
+        config=f"ciga:CIGA{_version}Config",
+        label=f"CIGA{_version}",
+        kinds=CLASSES,
+        about=f"{SPLITS}, {CONTRASTS}",
+    )
+_add(
+    "cnc",
+    "cnc:CNC",
+    "Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for improving "
+    "robustness to spurious correlations, ICML 2022",
+    kinds=CLASSES,
+    about=CONTRASTS,
+)
+_add(
+    "dir",
+    "dir:DIR",
+    "Wu, Wang, Zhang, He, Chua, Discovering invariant rationales for graph neural networks, "
+    "ICLR 2022",
+    about=SPLITS,
+)
+_add(
+    "eerm",
+    "eerm:EERM",
+    "Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022",
+    NODES,
+    about="edits the neighbourhoods of nodes",
+)
+_add(
+    "eiil",
+    "eiil:EIIL",
+    "Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021",
+    about=ACROSS_ENVIRONMENTS,
+)
+_add(
+    "erm",
+    "erm:ERM",
+    "Vapnik, Principles of risk minimization for learning theory, 1991",
+    GRAPHS + NODES,
+    note="the tables' Oracle (IID) is this method on data without a shift",
+)
+_add(
+    "gib",
+    "gib:GIB",
+    "Yu, Xu, Rong, Bian, Huang, He, Graph information bottleneck for subgraph recognition, "
+    "ICLR 2021",
+)
+_add(
+    "gsat",
+    "gsat:GSAT",
+    "Miao, Liu, Li, Interpretable and generalizable graph learning via stochastic attention "
+    "mechanism, ICML 2022",
+)
+_add(
+    "gsina",
+    "gsina:GSINA",
+    "Yan et al., Improving subgraph extraction for graph invariant learning via graph Sinkhorn "
+    "attention",
+    GRAPHS + NODES,
+)
+_add(
+    "ib-irm",
+    "ib_irm:IBIRM",
+    "Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution "
+    "generalization, NeurIPS 2021",
+    about=ACROSS_ENVIRONMENTS,
+)
+_add(
+    "igm",
+    "igm:IGM",
+    "Jia et al., Graph invariant learning with subgraph co-mixup for out-of-distribution "
+    "generalization, AAAI 2024",
+    note="rebuilt from its paper; the released code does not run as it is",
+    about=SPLITS,
+)
+_add(
+    "irm",
+    "irm:IRM",
+    "Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019",
+    about=ACROSS_ENVIRONMENTS,
+)
+_add(
+    "sugar",
+    "sugar:SuGAr",
+    "Liu et al., Subgraph aggregation for out-of-distribution generalization on graphs, AAAI 2025",
+    label="SuGAr (reconstruction)",
+    note="a reconstruction from an incomplete public description",
+    kinds=CLASSES,
+    about=f"{SPLITS}, {CONTRASTS}",
+)
+_add(
+    "vrex",
+    "vrex:VREx",
+    "Krueger et al., Out-of-distribution generalization via risk extrapolation, ICML 2021",
+    config="parts.environments:EnvironmentConfig",
+    label="V-REx",
+    about=ACROSS_ENVIRONMENTS,
+)
