@@ -151,7 +151,7 @@ class GraphSinkhornAttention(nn.Module):
                 sigma=self.noise,
                 eps=self.eps,
                 near=tolerance(scores.dtype) ** 0.5,
-                nodes=self.node == "max",
+                isolated=self.ratio if self.node == "max" else None,
             )
             if found is not None:
                 return Attention(*found)
@@ -211,7 +211,7 @@ def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
 
 
 def node_attention(
-    edge: Tensor, edge_index: Tensor, num_nodes: int, isolated: float, how: str
+    edge: Tensor, edge_index: Tensor, num_nodes: int, isolated: float | Tensor, how: str
 ) -> Tensor | None:
     """Weight of every node ``[N]`` from the weights of the edges that start or end there.
 
@@ -219,18 +219,20 @@ def node_attention(
         edge: Weight of every edge ``[E]``.
         edge_index: Edges ``[2, E]``.
         num_nodes: Number of nodes N.
-        isolated: Weight of a node without edges.
+        isolated: Weight of a node without edges, or one per node ``[N]``.
         how: ``max``, ``mean``, or ``none`` (returns ``None``).
     """
     if how == "none":
         return None
     ends, weights = edge_index.reshape(-1), edge.repeat(2)
+    if not isinstance(isolated, Tensor):
+        isolated = edge.new_full((num_nodes,), isolated)
+    start = isolated.to(edge.dtype)
     if how == "mean":
-        start = edge.new_full((num_nodes,), isolated)
         return start.scatter_reduce(0, ends, weights, "mean", include_self=False)
     # From `isolated` on, a weight equal to it would share its gradient with the start.
     largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
-    return largest.masked_fill(largest < 0, isolated)
+    return torch.where(largest < 0, start, largest)
 
 
 def _check_graph(
