@@ -21,6 +21,7 @@ from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.whole import condense
 from gsina.files import write_aside
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
+from gsina.ops.budget import Budget
 
 SCRIPTS = ("solver.js", "draw.js", "density.js", "page.js")
 #: Steps of the grid of places within the usual length of an edge.
@@ -64,7 +65,8 @@ def write_page(
         whole: Scores of all edges ``[E]`` of the one graph that the graphs are parts of. The share
             then holds over these, as it does in the model, and not in every part.
     """
-    check_numbers(ratio, temperature, 0.0, 1)
+    Budget(share=ratio)
+    check_numbers(temperature, 0.0, 1)
     check_name(node, NODE_ATTENTIONS, "node attention")
     double = any(g.scores is not None and g.scores.dtype == torch.float64 for g in graphs)
     names: dict[tuple[str, ...], int] = {}
