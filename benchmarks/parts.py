@@ -72,9 +72,8 @@ def _parts(batch: Batch, model: GSINA) -> dict[str, Candidate]:
         return lambda: make().sum().backward()  # type: ignore[no-untyped-call]
 
     def select() -> Tensor:
-        found = attention.select(
-            scores, Graphs(batch.edge_groups, batch.edge_index, batch.reverse, batch.num_nodes)
-        )
+        graphs = Graphs(batch.edge_groups, batch.edge_index, batch.reverse, batch.num_nodes)
+        found = attention.select(scores, graphs, model.config.ratio, model.config.ratio)
         assert found.node is not None
         return found.edge.sum() + found.node.sum()
 

@@ -197,6 +197,17 @@ def test_ratio_auto_is_chosen_on_validation_data():
         GraphClassifier(method="erm", ratio="auto").fit(graphs, labels)
 
 
+def test_a_budget_in_edges_is_kept_saved_and_loaded(tmp_path):
+    graphs, labels = shapes(8)
+    model = GraphClassifier(budget=3, **FEW).fit(graphs, labels)
+    for graph, found in zip(graphs, model.explain(graphs), strict=True):
+        assert float(found.edge.sum()) == pytest.approx(2 * min(3, graph.num_edges // 2), abs=1e-4)
+    model.save(tmp_path)
+    again = GraphClassifier.load(tmp_path)
+    assert (again.best_ratio_, again.ratio, again.budget) == (None, None, 3)
+    assert (again.fit(graphs, labels).predict_proba(graphs) == model.predict_proba(graphs)).all()
+
+
 class Own(nn.Module):
     """A network of a user, with edge features."""
 
@@ -356,6 +367,9 @@ def test_verbose_logs_epochs(caplog):
         ({"ratio": "most"}, 'number or "auto"'),
         ({"ratio": 2.0}, "ratio must lie in"),
         ({"method": "erm", "ratio": 0.3}, "erm has no ratio, got 0.3; leave it out"),
+        ({"ratio": 0.3, "budget": 8}, "got ratio 0.3 and budget 8; leave one out"),
+        ({"ratio": "auto", "budget": 8}, "got ratio auto and budget 8; leave one out"),
+        ({"method": "dir", "budget": 8}, "dir has no budget, got 8; leave it out"),
         ({"backbone": "ogb-gnc"}, "did you mean 'ogb-gcn'"),
         ({"epochs": "a"}, "epochs must be a whole number, 1 or more, got 'a'"),
         ({"method": "irm", "method_options": {"penalty": float("inf")}}, "penalty must be finite"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gsina.explain.page import PageGraph, write_page
+from gsina.ops.budget import Budget
 from page_cases import RATIO, TAU, settle
 
 Open = Callable[..., Any]
@@ -47,7 +48,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
         graphs: list[PageGraph], *, dark: bool = False, width: int = 1200, **given: Any
     ) -> Any:
         path = tmp_path / "page.html"
-        settings = {"title": "A page", "ratio": RATIO, "temperature": TAU, **given}
+        settings = {"title": "A page", "budget": Budget(share=RATIO), "temperature": TAU, **given}
         write_page(path, graphs, **settings)
         page = browser.new_page(
             viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light"

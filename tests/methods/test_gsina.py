@@ -16,6 +16,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods import GSINAConfig, build_method
 from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.ops.budget import Budget
 
 IN, WIDE = tiny.FEATURES, 8
 
@@ -125,8 +126,10 @@ def test_settings_by_name_reach_the_attention() -> None:
     base = GSINAConfig(ratio=0.2, noise=0.5)
     model = GSINA(NETWORKS["GCN"](), NETWORKS["GCN"](3), config=base, temperature=2.0, node="mean")
     attention = model.attention
-    assert (attention.ratio, attention.noise) == (0.2, 0.5)
+    assert (attention.budget, attention.noise) == (Budget(share=0.2), 0.5)
     assert (attention.temperature, attention.node) == (2.0, "mean")
+    counted = GSINA(NETWORKS["GCN"](), NETWORKS["GCN"](3), config=base, budget=8)
+    assert counted.attention.budget == Budget(count=8)
 
 
 def test_a_scorer_of_the_users() -> None:
@@ -149,6 +152,7 @@ def test_isolated_nodes_and_edgeless_graphs() -> None:
     ("options", "message"),
     [
         ({"ratio": 0}, r"ratio must lie in \(0, 1\], got 0"),
+        ({"budget": 0}, "budget must be a number of edges above 0, got 0"),
         ({"temperature": -1.0}, "temperature must be above 0"),
         ({"predict_from": "embeding"}, "did you mean 'embedding'"),
         ({"scope": "micro"}, "unknown scope 'micro'"),

@@ -105,12 +105,15 @@ def test_at_ratio_one_every_weight_is_exactly_one() -> None:
         assert bool((found.node == 1).all())
 
 
+@pytest.mark.parametrize("kept", [{"ratio": 0.35}, {"budget": 3}], ids=str)
 @pytest.mark.parametrize("undirected", [False, True])
-def test_a_graph_is_weighted_the_same_alone_and_in_any_batch(undirected: bool) -> None:
+def test_a_graph_is_weighted_the_same_alone_and_in_any_batch(
+    undirected: bool, kept: dict[str, float]
+) -> None:
     graphs = tiny.ragged(undirected=undirected)
     torch.manual_seed(2)
     states = torch.randn(graphs.x.size(0), H)
-    module = GraphSinkhornAttention(H, ratio=0.35).eval()
+    module = GraphSinkhornAttention(H, **kept).eval()
 
     def weights(ids: list[int]) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
         batch = graphs.batch(ids)
@@ -131,9 +134,14 @@ def test_a_graph_is_weighted_the_same_alone_and_in_any_batch(undirected: bool) -
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 2**31), st.booleans(), st.sampled_from(["graph", "batch"]))
+@given(
+    st.integers(0, 2**31),
+    st.booleans(),
+    st.sampled_from(["graph", "batch"]),
+    st.sampled_from([None, 2.5]),
+)
 def test_reordering_nodes_and_edges_reorders_the_weights(
-    seed: int, undirected: bool, scope: str
+    seed: int, undirected: bool, scope: Any, budget: float | None
 ) -> None:
     batch, h = example(undirected)
     generator = torch.Generator().manual_seed(seed)
@@ -141,7 +149,7 @@ def test_reordering_nodes_and_edges_reorders_the_weights(
     edges = torch.randperm(batch.num_edges, generator=generator)
     new_id = nodes.argsort()
     torch.manual_seed(1)
-    module = GraphSinkhornAttention(H, 0.4, scope=scope).eval()  # type: ignore[arg-type]
+    module = GraphSinkhornAttention(H, 0.4, scope=scope, budget=budget).eval()
     old = module(h, batch.edge_index, batch.node_graph, num_graphs=batch.num_graphs)
     new = module(
         h[nodes],

@@ -17,11 +17,12 @@ pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
 
 @pytest.mark.parametrize("node", ["max", "mean", "none"])
 @pytest.mark.parametrize("scope", ["graph", "batch"])
-def test_the_kernels_get_all_settings(scope: Any, node: Any) -> None:
+@pytest.mark.parametrize("budget", [None, 3.0])
+def test_the_kernels_get_all_settings(budget: float | None, scope: Any, node: Any) -> None:
     """A step in training by the kernels, if they were built, and by torch alone."""
     batch, h = example(undirected=True)
     module = GraphSinkhornAttention(
-        H, 0.23, 0.6, 1.7, scope, scorer="plain", node=node, eps=0.3
+        H, 0.23, 0.6, 1.7, scope, budget=budget, scorer="plain", node=node, eps=0.3
     ).train()
 
     def step() -> list[Tensor]:
@@ -42,10 +43,11 @@ def test_the_kernels_get_all_settings(scope: Any, node: Any) -> None:
         torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
 
 
-def test_gradients_reach_the_embeddings() -> None:
+@pytest.mark.parametrize("budget", [None, 3.0])
+def test_gradients_reach_the_embeddings(budget: float | None) -> None:
     batch, h = example(undirected=True)
     h = h.double().requires_grad_()
-    module = GraphSinkhornAttention(H, 0.4, scorer="plain").double().eval()
+    module = GraphSinkhornAttention(H, 0.4, budget=budget, scorer="plain").double().eval()
     target = torch.rand(batch.num_edges, dtype=torch.float64)
 
     def loss(states: Tensor) -> Tensor:

@@ -45,13 +45,15 @@ def at_once(scores: Tensor, graphs: Graphs, **changed: Any) -> Any:
         "sigma": 1.0,
         "eps": 1e-6,
         "near": NEAR,
-        "nodes": True,
     }
-    return attend(scores, graphs, **(usual | changed))
+    given = usual | changed
+    if "isolated" not in given:
+        given["isolated"] = of_nodes(given["ratio"])
+    return attend(scores, graphs, **given)
 
 
 def step_by_step(
-    scores: Tensor, graphs: Graphs, ratio: float, temperature: float, noise: Tensor | None
+    scores: Tensor, graphs: Graphs, ratio: float | Tensor, temperature: float, noise: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The same in float64, by the operators of torch."""
     groups, reverse = graphs.groups, graphs.reverse
@@ -61,21 +63,32 @@ def step_by_step(
         first = torch.arange(scores.numel())
         first = first if reverse is None else torch.minimum(first, reverse)
         x = standard - 0.7 * noise.double()[first]
-    share = torch.full((groups.num,), ratio, dtype=torch.float64)
+    share = torch.as_tensor(ratio, dtype=torch.float64).expand(groups.num)
     edge = exact_weights(x * (2 / temperature), share, groups)
-    node = node_attention(edge, graphs.edge_index, graphs.num_nodes, ratio, "max")
+    node = node_attention(edge, graphs.edge_index, graphs.num_nodes, of_nodes(ratio), "max")
     assert node is not None
     return edge, node, standard
+
+
+#: One per graph of ``tiny.ragged``, of which two have no edges and one has one.
+EACH = torch.tensor([1.0, 0.3, 0.5, 1.0, 0.97, 0.02, 0.4], dtype=torch.float64)
+
+
+def of_nodes(ratio: float | Tensor) -> float | Tensor:
+    """The ratio of every node's graph, where there is one per graph."""
+    return ratio[BATCH.node_graph] if isinstance(ratio, Tensor) else ratio
 
 
 @needs_kernels
 @pytest.mark.parametrize("whole", [False, True], ids=["graph", "batch"])
 @pytest.mark.parametrize("undirected", [False, True])
-@pytest.mark.parametrize("ratio", [0.02, 0.5, 0.97, 1.0])
+@pytest.mark.parametrize("ratio", [0.02, 0.5, 0.97, 1.0, pytest.param(EACH, id="each")])
 @pytest.mark.parametrize("noisy", [False, True])
 def test_the_attention_and_its_gradient(
-    noisy: bool, ratio: float, undirected: bool, whole: bool
+    noisy: bool, ratio: float | Tensor, undirected: bool, whole: bool
 ) -> None:
+    if whole and isinstance(ratio, Tensor):
+        pytest.skip("a batch has one ratio")
     batch = tiny.whole(tiny.ragged(undirected=undirected))
     graphs = graphs_of(batch)
     if whole:
@@ -112,7 +125,7 @@ def test_the_gradient_of_one_output_alone() -> None:
     (of_edge,) = torch.autograd.grad((edge * weight).sum(), scores, retain_graph=True)
     (of_node,) = torch.autograd.grad(node.sum(), scores)  # a gradient that is not contiguous
     torch.testing.assert_close(of_edge + of_node, both)
-    assert at_once(scores, graphs_of(batch), nodes=False)[1] is None
+    assert at_once(scores, graphs_of(batch), isolated=None)[1] is None
 
 
 @needs_kernels
@@ -280,6 +293,15 @@ def test_scores_that_are_not_finite_are_left_to_torch(bad: float) -> None:
     scores[3] = bad
     assert at_once(scores, graphs_of(BATCH)) is None
     assert at_once(torch.randn(EDGES).double(), graphs_of(BATCH)) is None  # float32 only
+
+
+@needs_kernels
+def test_ratios_that_do_not_fit_are_left_to_torch() -> None:
+    scores, graphs = torch.randn(EDGES), graphs_of(BATCH)
+    assert at_once(scores, graphs, ratio=EACH) is not None
+    assert at_once(scores, graphs, ratio=EACH[:6], isolated=0.3) is None
+    assert at_once(scores, graphs, ratio=EACH.float()) is None
+    assert at_once(scores, graphs, ratio=EACH, isolated=EACH) is None
 
 
 @needs_kernels

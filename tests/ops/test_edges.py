@@ -9,7 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsina.ops.edges import reverse_edges
+from gsina.ops.edges import count_edges, reverse_edges
+from gsina.ops.groups import Groups
 
 
 def pairs_to_index(pairs: list[tuple[int, int]]) -> torch.Tensor:
@@ -77,3 +78,12 @@ def test_pairs_do_not_depend_on_the_order_of_distinct_edges(
         return
     assert shuffled is not None
     assert [order[i] for i in shuffled.tolist()] == [int(whole[i]) for i in order]
+
+
+def test_an_undirected_edge_counts_once() -> None:
+    # Both ways twice and a third parallel edge; then a loop and an edge of another graph.
+    ends = pairs_to_index([(0, 1), (0, 1), (1, 0), (0, 1), (1, 0), (2, 2), (2, 3)])
+    groups = Groups(torch.tensor([0, 0, 0, 0, 0, 2, 2]), 4, 7)
+    found = count_edges(groups, reverse_edges(ends, 4), "cpu")
+    assert found.tolist() == [3, 0, 2, 0]
+    assert count_edges(groups, None, "cpu").tolist() == [5, 0, 2, 0]

@@ -45,10 +45,12 @@ def normalise(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return y.detach(), x.grad, norm.running_mean, norm.running_var
 
 
-def modules(x: Tensor) -> Tensor:
+def modules(x: Tensor, budget: float | None = None) -> Tensor:
     """The attention of scope batch on a ring of nodes, without noise."""
     torch.manual_seed(0)
-    attention = GraphSinkhornAttention(2, 0.4, noise=0.0, scope="batch", scorer="plain").double()
+    attention = GraphSinkhornAttention(
+        2, 0.4, noise=0.0, scope="batch", budget=budget, scorer="plain"
+    ).double()
     h = x.view(-1, 2)
     ring = torch.arange(h.size(0))
     edges = torch.stack([ring, ring.roll(-1)])
@@ -64,9 +66,9 @@ def _work(rank: int, file: str, results: Any) -> None:
         assert is_shared()
         weights, grad = attend(part, part.numel())
         cells = normalise(x[:24] if rank == 0 else x[24:])
-        ring = modules(part)
+        rings = modules(part), modules(part, budget=9)
     assert not is_shared()
-    results[rank] = [value.numpy() for value in (weights, grad, *cells, ring)]
+    results[rank] = [value.numpy() for value in (weights, grad, *cells, *rings)]
     dist.destroy_process_group()
 
 
@@ -100,6 +102,12 @@ def test_attention_of_scope_batch_keeps_the_share_over_both(halves: list[list[Te
     both = torch.cat([half[6] for half in halves])
     assert abs(float(both.mean()) - 0.4) < 1e-6
     assert abs(float(halves[0][6].mean()) - 0.4) > 1e-3
+
+
+def test_a_budget_is_that_of_a_graph_on_average(halves: list[list[Tensor]]) -> None:
+    sums = [float(half[7].sum()) for half in halves]  # a graph in each process
+    assert sum(sums) == pytest.approx(18)
+    assert abs(sums[0] - 9) > 1e-3
 
 
 def test_alone_nothing_is_shared(tmp_path: Path) -> None:

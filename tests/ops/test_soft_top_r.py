@@ -29,6 +29,26 @@ def test_mean_is_the_ratio(dtype: torch.dtype, temperature: float) -> None:
         assert max(mean_errors(weights, ratio, index, groups)) < BARS[dtype]
 
 
+@pytest.mark.parametrize("temperature", TEMPERATURES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_ratio_per_group_holds_in_its_group(dtype: torch.dtype, temperature: float) -> None:
+    scores, index, filled = ragged((1, 2, 3, 10, 500))
+    index, groups = 2 * index, 2 * filled  # every second group is empty
+    cycle = torch.tensor([*RATIOS, 1.0, 1e-6, 1 - 1e-9], dtype=torch.float64)
+    ratio = cycle[(torch.arange(groups) * 7 // 2) % len(cycle)]
+    weights = soft_top_r(scores.to(dtype), ratio, index, temperature=temperature, num_groups=groups)
+    everything = ratio[index] == 1
+    assert 0 < int(everything.sum()) < len(scores)
+    assert bool((weights[everything] == 1).all())
+    for group in range(0, groups, 2):
+        part = weights[index == group]
+        assert mean_errors(part, float(ratio[group]), None, 1)[0] < BARS[dtype]
+        alone = soft_top_r(
+            scores[index == group].to(dtype), float(ratio[group]), temperature=temperature
+        )
+        torch.testing.assert_close(part, alone, atol=BARS[dtype], rtol=0)
+
+
 @pytest.mark.parametrize("family", range(len(families(1))))
 def test_mean_of_a_million(family: int) -> None:
     scores = families(1_000_000)[family]

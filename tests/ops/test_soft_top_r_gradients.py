@@ -43,14 +43,17 @@ def test_scores_ratio_and_temperature(
     assert check(weights, (random(12).requires_grad_(), number(0.3), number(0.7)))
 
 
+@pytest.mark.parametrize("index", [INDEX, INDEX.sort().values])
 @pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
-def test_a_ratio_for_every_group(check: Callable[..., bool]) -> None:
+def test_a_ratio_for_every_group(check: Callable[..., bool], index: Tensor) -> None:
     ratio = torch.tensor([0.2, 0.3, 0.6, 0.5, 0.9], dtype=torch.float64, requires_grad=True)
 
     def weights(scores: Tensor, ratio: Tensor) -> Tensor:
-        return soft_top_r(scores, ratio, INDEX)
+        return soft_top_r(scores, ratio, index)
 
     assert check(weights, (random(12).requires_grad_(), ratio))
+    whole = torch.tensor([0.2, 0.3, 1.0, 0.5, 0.9], dtype=torch.float64)  # all of group 2
+    assert check(lambda scores: weights(scores, whole), (random(12).requires_grad_(),))
 
 
 def test_equals_unrolled_sweeps() -> None:

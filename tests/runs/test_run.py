@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from dataclasses import replace
 from datetime import datetime
@@ -48,6 +49,15 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
         assert torch.equal(a, b)
     other = run(recipe(), 4, dataset=data)
     assert numbers(other) != numbers(first)
+
+
+def test_a_run_from_before_there_were_budgets_goes_on(tmp_path: Path) -> None:
+    kept = Path(__file__).parents[1] / "kept" / "v0.1" / "unfinished"
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    begun = json.loads((kept / "run.json").read_text(encoding="utf-8"))
+    begun["recipe"]["optimiser"]["epochs"] = 2
+    finished = run(Recipe.parse(begun["recipe"]), begun["seed"], out=tmp_path, resume=True)
+    assert finished.result["epochs"] == 2
 
 
 def test_the_result_file(tmp_path: Path) -> None:

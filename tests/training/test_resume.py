@@ -113,6 +113,7 @@ def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
         {"patience": 5},
         {"seed": 1},
         {"method": {"ratio": 0.3}},
+        {"method": {"budget": 8}},
         {"method": {"scorer": "plain"}},
         {"name": "erm"},
         {"per_class": 5},

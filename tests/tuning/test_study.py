@@ -150,6 +150,12 @@ def test_a_search_goes_on_as_if_it_had_not_stopped(tmp_path):
     assert first.settings["learning_rate"] == search.recipe.optimiser.learning_rate
 
 
+def test_a_ratio_that_a_budget_replaces_is_not_varied():
+    counted = recipe(options={"budget": 4})
+    varied = [{knob.name for knob in knobs_of(one)} for one in (recipe(), counted)]
+    assert varied[0] - varied[1] == {"ratio"}
+
+
 def test_no_trial_begins_after_the_time(tmp_path):
     assert search_in(tmp_path, Search.of(recipe(), tiny_dataset(3)), 4, timeout=0).tried == ()
 

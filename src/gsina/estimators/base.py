@@ -53,6 +53,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         ratio: Share of the edges that the subgraph holds, by default the method's own (GSINA's is
             0.5); ``"auto"`` trains with a few and keeps the best on validation data. Refused
             for methods without one.
+        budget: Number of edges that the subgraph of every graph holds, in place of a share; both
+            directions of an undirected edge count once. Refused for methods without one.
         temperature: Softness of the attention, for methods that have one; by default their own.
         hidden_channels: Width of the network.
         num_layers: Its depth.
@@ -69,7 +71,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
         history_: Losses and validation scores of every epoch.
-        best_ratio_: The ratio that was used, ``None`` for methods without.
+        best_ratio_: The ratio that was used, ``None`` for methods without and with a budget.
     """
 
     _level: Level = "graph"
@@ -90,6 +92,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         method_options: dict[str, Any] | None = None,
         random_state: Any = 0,
         verbose: bool = False,
+        budget: float | None = None,
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -105,6 +108,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self.method_options = method_options
         self.random_state = random_state
         self.verbose = verbose
+        self.budget = budget
 
     def explain(self, graphs: Any) -> list[Attention]:
         """Weights of the edges ``[E]`` and nodes ``[N]`` of every graph, in order.
@@ -159,6 +163,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             for name, value in made.method_options.items()
             if name not in names and value != getattr(usual, name)
         }
+        if params.get("budget") is not None:
+            params["ratio"] = None  # the method's own, which is not used
         params |= {"method": made.method, "backbone": backbone or made.backbone}
         estimator = cls(**params, method_options=rest or None)
         estimator._keep(model, [])
@@ -221,15 +227,22 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep(self, model: Model, history: list[dict[str, Any]]) -> None:
         self.model_ = model
         self.history_ = history
-        self.best_ratio_ = getattr(model.method.config, "ratio", None)
+        config = model.method.config
+        counted = getattr(config, "budget", None) is not None
+        self.best_ratio_ = None if counted else getattr(config, "ratio", None)
 
     def _options(self) -> dict[str, Any]:
         if isinstance(self.ratio, str) and self.ratio != "auto":
             raise InputError(f'ratio must be a number or "auto", got {self.ratio!r}.')
+        if self.ratio is not None and self.budget is not None:
+            raise InputError(
+                f"expected a ratio or a budget, got ratio {self.ratio} and budget {self.budget}; "
+                "leave one out."
+            )
         if not isinstance(self.method, str):
             raise InputError(f"method must be a name, got {self.method!r}.")
         given = {"ratio": None if self.ratio == "auto" else self.ratio}
-        given |= {"temperature": self.temperature}
+        given |= {"temperature": self.temperature, "budget": self.budget}
         options = {name: value for name, value in given.items() if value is not None}
         for name, value in options.items():
             if not takes(self.method, name):

@@ -59,6 +59,7 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
         random_state: Any = 0,
         verbose: bool = False,
         neighbours: tuple[int, ...] | None = None,
+        budget: float | None = None,
     ) -> None:
         self.neighbours = neighbours
         super().__init__(
@@ -76,6 +77,7 @@ class NodeClassifier(ClassifierMixin, ClassesMixin):  # type: ignore[misc]
             method_options,
             random_state,
             verbose,
+            budget,
         )
 
     def _settings(self) -> Settings:

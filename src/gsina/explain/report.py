@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
-from gsina.explain.page import page_graphs, write_page
+from gsina.explain.page import Whole, page_graphs, write_page
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
@@ -23,6 +23,9 @@ from gsina.models.answers import class_names, target_names
 from gsina.models.model import Model
 from gsina.models.train import split_in_words
 from gsina.nn.attention import GraphSinkhornAttention
+from gsina.ops.budget import Budget
+from gsina.ops.edges import count_edges
+from gsina.ops.groups import Groups
 from gsina.training.evaluate import Predictions
 
 #: Graphs on the page of a run.
@@ -92,6 +95,10 @@ def node_page(
     found = model.predict(graphs)
     around = neighbourhoods(graphs, found, nodes, names)
     chosen = [names[i] for i in nodes.tolist()]
+    whole = None
+    if found.scores is not None:
+        edges = count_edges(Groups.whole(found.scores.numel()), graphs.reverse, "cpu")
+        whole = Whole(found.scores, int(edges))
     page(
         path,
         model,
@@ -101,7 +108,7 @@ def node_page(
         name,
         summary,
         (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if found.edge is not None else [])),
-        whole=found.scores,
+        whole=whole,
         node_labels=around.node_labels,
         centres=around.centres,
         **said,
@@ -117,14 +124,14 @@ def page(
     name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
-    whole: Tensor | None = None,
+    whole: Whole | None = None,
     node_labels: Sequence[Sequence[str]] | None = None,
     centres: Sequence[int] | None = None,
     scores_caption: str = "",
     order: str = "Order in the file",
     named: bool = True,
 ) -> None:
-    """Write graphs as a page, with the model's own ratio, temperature and weights.
+    """Write graphs as a page, with the model's own budget, temperature and weights.
 
     Args:
         path: The page.
@@ -135,7 +142,7 @@ def page(
         name: Name of the data, for the headline.
         summary: Names and values to show on top.
         notes: Sentences to show on top.
-        whole: Scores of all edges of the one graph that the graphs are parts of, if they are.
+        whole: The one graph that the graphs are parts of, if they are.
         node_labels: Texts of the nodes of each graph.
         centres: The node of each graph that its prediction is about.
         scores_caption: What the table of scores holds.
@@ -164,7 +171,7 @@ def page(
         path,
         shown,
         title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
-        ratio=float(getattr(config, "ratio", 0.5)),
+        budget=Budget.of_settings(config) or Budget(share=0.5),
         temperature=float(getattr(config, "temperature", 1.0)),
         node=str(getattr(getattr(model.method, "attention", None), "node", "max")),
         summary=[("predicts", predicts(model)), *summary],

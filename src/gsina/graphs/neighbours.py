@@ -2,7 +2,8 @@
 
 A batch holds as many seed nodes as asked for, which alone count in the loss, and for every hop at
 most so many incoming edges of each node that is reached. What holds for a batch of graphs holds for
-such a subgraph: the ratio of the attention is that of its edges.
+such a subgraph: the ratio of the attention is that of its edges, and a budget in edges is one per
+subgraph.
 
 ``pyg-lib`` samples where it is installed; otherwise a few tensor operations do.
 """

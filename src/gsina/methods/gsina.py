@@ -22,6 +22,7 @@ from gsina.nn.attention import (
 )
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
+from gsina.ops.budget import Budget
 from gsina.ops.connectivity import edge_connectivity_loss
 from gsina.ops.soft_top_r import SOLVERS, Solver
 
@@ -31,7 +32,7 @@ class GSINAConfig:
     """Settings of GSINA; the defaults are the paper's.
 
     Attributes:
-        ratio: Share r of the edges that the invariant subgraph holds.
+        ratio: Share r of the edges that the invariant subgraph holds; not used with a ``budget``.
         temperature: Softness tau of the attention.
         noise: Factor sigma of the Gumbel noise in training.
         scope: ``graph`` (micro) or ``batch`` (macro).
@@ -45,6 +46,9 @@ class GSINAConfig:
         iterations: Sweeps of ``sinkhorn``.
         connectivity: Coefficient of the connectivity loss, which the paper discusses and does not
             use; 0 for none.
+        budget: Number of edges that the invariant subgraph of every graph holds, in place of a
+            share: both directions of an undirected edge count once, and a graph that has no more
+            edges is kept whole. Given, the ratio is not used.
     """
 
     ratio: float = 0.5
@@ -57,9 +61,11 @@ class GSINAConfig:
     solver: Solver = "exact"
     iterations: int = 10
     connectivity: float = 0.0
+    budget: float | None = None
 
     def __post_init__(self) -> None:
-        check_numbers(self.ratio, self.temperature, self.noise, self.iterations)
+        Budget.of(self.ratio, self.budget)
+        check_numbers(self.temperature, self.noise, self.iterations)
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
         if isinstance(self.scorer, str):
             check_name(self.scorer, SCORERS, "scorer")
@@ -138,6 +144,7 @@ class GSINA(Method):
             config.temperature,
             config.noise,
             config.scope,
+            budget=config.budget,
             scorer=config.scorer,
             node=_node_attention(config, task),
             solver=config.solver,

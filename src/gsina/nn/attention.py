@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
 from gsina.nn.scorer import make_scorer
+from gsina.ops.budget import Budget
 from gsina.ops.checks import MOST_GROUPS
 from gsina.ops.compiled import Graphs, attend
-from gsina.ops.edges import reverse_edges, symmetrise
+from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import instance_norm
 from gsina.ops.shared import whole_batch
@@ -42,7 +43,7 @@ class Attention(NamedTuple):
 
 
 class GraphSinkhornAttention(nn.Module):
-    """Soft, differentiable selection of a share of the edges of every graph.
+    """Soft, differentiable selection of a share of the edges of every graph, or a number of them.
 
     Scores of the edges from the embeddings of their ends, standardised, with Gumbel noise in
     training, go through :func:`~gsina.soft_top_r`; the weight of a node is the largest weight of
@@ -52,13 +53,19 @@ class GraphSinkhornAttention(nn.Module):
     so one weight. An isolated node has weight ``ratio``; so has the edge of a one-edge graph, and
     so have all edges when their scores are equal.
 
+    With a ``budget`` of k edges, a graph of P edges (both directions of one counted once) has the
+    ratio min(1, k / P): the weights of its P edges add up to k, or are all exactly 1 if P <= k.
+    In a graph where only some edges have an opposite, the mean over all stored edges is k / P, so
+    that the P weights add up to k only nearly.
+
     Args:
         in_channels: Width H of the node embeddings.
-        ratio: Share r of the edges to keep, 0 < r <= 1.
+        ratio: Share r of the edges to keep, 0 < r <= 1; not used if a ``budget`` is given.
         temperature: Softness tau > 0.
         noise: Factor sigma of the Gumbel noise in training; 0 for none.
         scope: Whether the share holds in every ``graph`` (the paper's micro) or over the whole
-            ``batch`` (macro).
+            ``batch`` (macro), where a budget is that of a graph on average.
+        budget: Number of edges to keep per graph, above 0, in place of a share.
         scorer: ``normed`` (the GSAT benchmark's), ``plain`` (the paper's text), or a module that
             maps ``[E, 2H]`` to one score an edge.
         node: Node weights from edge weights: ``max``, ``mean`` or ``none``.
@@ -75,6 +82,7 @@ class GraphSinkhornAttention(nn.Module):
         noise: float = 1.0,
         scope: Scope = "graph",
         *,
+        budget: float | None = None,
         scorer: str | nn.Module = "normed",
         node: NodeAttention = "max",
         solver: Solver = "exact",
@@ -82,12 +90,12 @@ class GraphSinkhornAttention(nn.Module):
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        check_numbers(ratio, temperature, noise, iterations)
+        self.budget = Budget.of(ratio, budget)
+        check_numbers(temperature, noise, iterations)
         if not eps > 0:
             raise InputError(f"eps must be above 0, got {eps}.")
         self.in_channels = in_channels
         self.scorer = make_scorer(scorer, in_channels)
-        self.ratio = ratio
         self.temperature = temperature
         self.noise = noise
         self.scope = check_name(scope, SCOPES, "scope")
@@ -136,29 +144,55 @@ class GraphSinkhornAttention(nn.Module):
         graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
         groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
-        return self.select(scores, Graphs(groups, edge_index, reverse, h.size(0)))
+        known = Graphs(groups, edge_index, reverse, h.size(0))
+        return self.select(scores, known, *self._ratios(known, graphs.num, batch))
 
-    def select(self, scores: Tensor, graphs: Graphs) -> Attention:
-        """What follows the scores ``[E]``: in one compiled step where that can be had."""
+    def _ratios(
+        self, graphs: Graphs, num_graphs: int, batch: Tensor | None
+    ) -> tuple[float | Tensor, float | Tensor]:
+        """Shares of the groups ``[G]`` and of the nodes' groups ``[N]``; or one number for all."""
+        if self.budget.share is not None:
+            return self.budget.share, self.budget.share
+        sizes = count_edges(graphs.groups, graphs.reverse, graphs.edge_index.device)
+        if self.scope == "batch":  # the mean size of its graphs, those of all processes included
+            sizes = sizes / graphs.groups.sum(sizes.new_full((1,), num_graphs)).clamp(min=1)
+        ratio = torch.as_tensor(self.budget.ratios(sizes))
+        if len(ratio) == 1:
+            return ratio, ratio.expand(graphs.num_nodes)
+        if batch is None:
+            raise InputError("a budget in edges needs the graph of every node; pass batch, too.")
+        return ratio, ratio.index_select(0, batch)
+
+    def select(
+        self, scores: Tensor, graphs: Graphs, ratio: float | Tensor, isolated: float | Tensor
+    ) -> Attention:
+        """What follows the scores: in one compiled step where that can be had.
+
+        Args:
+            scores: Scores of the edges ``[E]``.
+            graphs: The graphs.
+            ratio: Share r to keep, or one per group ``[G]``, float64.
+            isolated: Weight of a node without edges, or one per node ``[N]``, float64.
+        """
         noise = self._negative_noise(scores)
         if self.solver == "exact" and self.node != "mean":
             found = attend(
                 scores,
                 graphs,
-                ratio=self.ratio,
+                ratio=ratio,
                 temperature=self.temperature,
                 noise=noise,
                 sigma=self.noise,
                 eps=self.eps,
                 near=tolerance(scores.dtype) ** 0.5,
-                nodes=self.node == "max",
+                isolated=isolated if self.node == "max" else None,
             )
             if found is not None:
                 return Attention(*found)
         groups, edge_index, reverse, num_nodes = graphs
         scores = standardise(symmetrise(scores, reverse), groups, self.eps)
-        edge = self._weights(self._disturb(scores, noise, reverse), groups)
-        node = node_attention(edge, edge_index, num_nodes, self.ratio, self.node)
+        edge = self._weights(self._disturb(scores, noise, reverse), groups, ratio)
+        node = node_attention(edge, edge_index, num_nodes, isolated, self.node)
         return Attention(edge, node, scores.detach())
 
     def _negative_noise(self, scores: Tensor) -> Tensor | None:
@@ -177,24 +211,25 @@ class GraphSinkhornAttention(nn.Module):
             negative = negative.index_select(0, first)
         return scores.sub(negative, alpha=self.noise)
 
-    def _weights(self, scores: Tensor, groups: Groups) -> Tensor:
-        ratio = scores.new_full((groups.num,), self.ratio, dtype=torch.float64)
+    def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
+        if not isinstance(ratio, Tensor):
+            ratio = scores.new_full((groups.num,), ratio, dtype=torch.float64)
         if self.solver == "exact":
             return exact_weights(scores * (2 / self.temperature), ratio, groups)
         return sinkhorn_weights(scores / self.temperature, ratio, groups, self.iterations)[0]
 
     def extra_repr(self) -> str:
         """The settings, for ``print(module)``."""
+        share, count = self.budget.share, self.budget.count
         return (
-            f"ratio={self.ratio}, temperature={self.temperature}, noise={self.noise}, "
+            f"{f'budget={count}' if share is None else f'ratio={share}'}, "
+            f"temperature={self.temperature}, noise={self.noise}, "
             f"scope={self.scope}, node={self.node}, solver={self.solver}"
         )
 
 
-def check_numbers(ratio: float, temperature: float, noise: float, iterations: int) -> None:
+def check_numbers(temperature: float, noise: float, iterations: int) -> None:
     """Refuse settings of :class:`GraphSinkhornAttention` that are out of range."""
-    if not 0 < ratio <= 1:
-        raise InputError(f"ratio must lie in (0, 1], got {ratio}.")
     if not temperature > 0:
         raise InputError(f"temperature must be above 0, got {temperature}.")
     if not noise >= 0:
@@ -211,7 +246,7 @@ def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
 
 
 def node_attention(
-    edge: Tensor, edge_index: Tensor, num_nodes: int, isolated: float, how: str
+    edge: Tensor, edge_index: Tensor, num_nodes: int, isolated: float | Tensor, how: str
 ) -> Tensor | None:
     """Weight of every node ``[N]`` from the weights of the edges that start or end there.
 
@@ -219,18 +254,20 @@ def node_attention(
         edge: Weight of every edge ``[E]``.
         edge_index: Edges ``[2, E]``.
         num_nodes: Number of nodes N.
-        isolated: Weight of a node without edges.
+        isolated: Weight of a node without edges, or one per node ``[N]``.
         how: ``max``, ``mean``, or ``none`` (returns ``None``).
     """
     if how == "none":
         return None
     ends, weights = edge_index.reshape(-1), edge.repeat(2)
+    if not isinstance(isolated, Tensor):
+        isolated = edge.new_full((num_nodes,), isolated)
+    start = isolated.to(edge.dtype)
     if how == "mean":
-        start = edge.new_full((num_nodes,), isolated)
         return start.scatter_reduce(0, ends, weights, "mean", include_self=False)
     # From `isolated` on, a weight equal to it would share its gradient with the start.
     largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
-    return largest.masked_fill(largest < 0, isolated)
+    return torch.where(largest < 0, start, largest)
 
 
 def _check_graph(

@@ -24,15 +24,16 @@ from torch import Tensor
 from gsina.ops.groups import Groups, Runs
 from gsina.ops.once import once
 
-VERSION = 4
+VERSION = 5
 #: Elements a group, on average, beyond which torch is faster: with wider vectors and more threads.
 LARGE = 10_000
 
 _INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _SIGNATURES = {
     "gsina_solve": [_INT, _INT, *[_POINTER] * 3, _REAL, *[_POINTER] * 2],
-    "gsina_attend": [_INT, _INT, *[_POINTER] * 4, *[_REAL] * 5, *[_POINTER] * 6],
-    "gsina_node_max": [_INT, _INT, *[_POINTER] * 2, ctypes.c_float, *[_POINTER] * 2],
+    "gsina_attend": [_INT, _INT, *[_POINTER] * 4, _REAL, _POINTER, _INT, *[_REAL] * 3]
+    + [_POINTER] * 6,
+    "gsina_node_max": [_INT, _INT, *[_POINTER] * 3, _INT, *[_POINTER] * 2],
     "gsina_attend_backward": [_INT, *[_POINTER] * 11, _REAL, *[_POINTER] * 2],
 }
 _ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
@@ -129,13 +130,13 @@ def attend(
     scores: Tensor,
     graphs: Graphs,
     *,
-    ratio: float,
+    ratio: float | Tensor,
     temperature: float,
     noise: Tensor | None,
     sigma: float,
     eps: float,
     near: float,
-    nodes: bool,
+    isolated: float | Tensor | None,
 ) -> tuple[Tensor, Tensor | None, Tensor] | None:
     """Weights of edges and nodes from scores; ``None`` to leave it to torch.
 
@@ -145,13 +146,14 @@ def attend(
     Args:
         scores: Scores of the edges ``[E]``.
         graphs: The graphs.
-        ratio: Share r.
+        ratio: Share r in (0, 1], or one per group ``[G]``, float64.
         temperature: Softness tau.
         noise: Negative noise ``[E]``, of which both directions get that of the first; or ``None``.
         sigma: Factor of the noise.
         eps: Added to the variance.
         near: Newton steps as short as this are the last.
-        nodes: Whether nodes are to have the largest weight of their edges.
+        isolated: Weight of a node without edges, or one per node ``[N]``, float64; others have the
+            largest weight of their edges. ``None`` for no weights of nodes.
 
     Returns:
         Weights of the edges ``[E]``; of the nodes ``[N]``, or ``None``; the standardised scores
@@ -167,6 +169,8 @@ def attend(
     reverse, edge_index = graphs.reverse, graphs.edge_index
     if not (_is(reverse, torch.long, edges) and _is(edge_index, torch.long, 2, edges)):
         return None
+    if not (_fits(ratio, groups) and _fits(isolated, graphs.num_nodes)):
+        return None
     index, reverse = _contiguous(graphs.groups.index), _contiguous(reverse)
     edge_index, plain = edge_index.contiguous(), scores.detach().contiguous()
     noise, bounds = _contiguous(noise), plain.new_empty(groups + 1, dtype=torch.long)
@@ -177,7 +181,7 @@ def attend(
         groups,
         *_pointers(index, plain, reverse, noise),
         sigma,
-        ratio,
+        *_numbers(ratio),
         2 / temperature,
         eps,
         near,
@@ -186,13 +190,13 @@ def attend(
     if failed:
         return None
     node = ties = None
-    if nodes:
+    if isolated is not None:
         node, ties = plain.new_empty(graphs.num_nodes), plain.new_empty(graphs.num_nodes)
         failed = library.gsina_node_max(
             edges,
             graphs.num_nodes,
             *_pointers(edge_index, edge),
-            ratio,
+            *_numbers(isolated),
             *_pointers(node, ties),
         )
         if failed:
@@ -244,6 +248,18 @@ def _suited(groups: Groups) -> bool:
 def _is(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
     """Whether the kernels can read a tensor: on the CPU, and as expected; ``None`` is read too."""
     return tensor is None or (tensor.is_cpu and tensor.dtype == dtype and tensor.shape == shape)
+
+
+def _fits(values: float | Tensor | None, size: int) -> bool:
+    """Whether the kernels can read numbers: one for all, or one each."""
+    return not isinstance(values, Tensor) or _is(values, torch.float64, size)
+
+
+def _numbers(values: float | Tensor) -> tuple[Any, int]:
+    """Where numbers begin, and the step to the next: 0 if there is one for all."""
+    if isinstance(values, Tensor):
+        return values.data_ptr(), values.stride(0)
+    return ctypes.byref(ctypes.c_double(values)), 0
 
 
 def _contiguous(tensor: Tensor | None) -> Tensor | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from gsina.ops.groups import Groups
+
 
 def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
     """Give the two directions of every edge the mean of their values ``[E]``.
@@ -14,6 +16,20 @@ def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
         reverse: From :func:`reverse_edges`; ``None`` leaves all as it is.
     """
     return values if reverse is None else (values + values.index_select(0, reverse)) / 2
+
+
+def count_edges(groups: Groups, reverse: Tensor | None, device: torch.device | str) -> Tensor:
+    """Edges of each group ``[G]``, float64, the two directions of an undirected one counted once.
+
+    Args:
+        groups: Group of every stored edge ``[E]``.
+        reverse: From :func:`reverse_edges`; ``None`` if no edge has an opposite.
+        device: Where the groups are.
+    """
+    once = torch.ones(groups.size, dtype=torch.float64, device=device)
+    if reverse is not None:
+        once[reverse != torch.arange(groups.size, device=device)] = 0.5
+    return groups.sum(once)
 
 
 def reverse_edges(edge_index: Tensor, num_nodes: int) -> Tensor | None:

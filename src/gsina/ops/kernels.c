@@ -6,6 +6,8 @@
  * Groups lie end to end: `index` is the group of every element, ascending, or NULL for one group, and
  * group g holds the elements bounds[g] to bounds[g + 1]. Sums over a group are always made in the
  * same order, so a graph has the same weights alone and in any batch.
+ *
+ * Numbers with a `step` are one per group or node (step 1), or one for all (step 0).
  */
 
 #include <float.h>
@@ -15,7 +17,7 @@
 
 /* To be raised here and in compiled.py with every change: a library that was built before is then
  * not used. */
-#define VERSION 4
+#define VERSION 5
 
 #define LANES 4
 #define BLOCK 64
@@ -196,6 +198,7 @@ static int is_pairing(int64_t edges, const int64_t *reverse) {
  *
  * reverse    opposite of every edge, or NULL; both directions have the noise of the first
  * noise      what is subtracted from the standardised scores `sigma` times, or NULL
+ * ratio      shares in (0, 1]                                   [G], or one
  * bounds     where the groups begin and end                     [G + 1]
  * standard   standardised scores                                [E]
  * weight     weights                                            [E]
@@ -206,14 +209,14 @@ static int is_pairing(int64_t edges, const int64_t *reverse) {
  * Returns 0, or -1 if a group was not solved or an index is wrong: torch says how. */
 WIDE int64_t gsina_attend(int64_t edges, int64_t groups, const int64_t *index,
                           const float *scores, const int64_t *reverse, const float *noise,
-                          double sigma, double ratio, double factor, double eps, double near,
-                          int64_t *bounds, float *standard, float *weight, float *complement,
-                          float *scale, double *x) {
+                          double sigma, const double *ratio, int64_t step, double factor,
+                          double eps, double near, int64_t *bounds, float *standard,
+                          float *weight, float *complement, float *scale, double *x) {
     if (!find_bounds(edges, groups, index, bounds) || (reverse && !is_pairing(edges, reverse)))
         return -1;
     for (int64_t g = 0; g < groups; g++) {
         int64_t begin = bounds[g], end = bounds[g + 1], n = end - begin;
-        double mean = 0, square = 0;
+        double mean = 0, square = 0, share = ratio[g * step];
         for (int64_t e = begin; e < end; e++) {
             x[e] = reverse ? ((double)scores[e] + scores[reverse[e]]) / 2 : scores[e];
             mean += x[e];
@@ -235,25 +238,26 @@ WIDE int64_t gsina_attend(int64_t edges, int64_t groups, const int64_t *index,
         for (int64_t e = begin; e < end; e++)
             x[e] *= factor;
         double dual = 0;
-        if (n > 0 && ratio < 1 && !solve(x + begin, n, ratio, near, &dual))
+        if (n > 0 && share < 1 && !solve(x + begin, n, share, near, &dual))
             return -1;
         for (int64_t start = begin; start < end; start += BLOCK) {
             int64_t count = end - start < BLOCK ? end - start : BLOCK;
             double of[BLOCK], rest[BLOCK];
             sigmoids(x + start, count, dual, of, rest);
             for (int64_t i = 0; i < count; i++) { /* at ratio 1 every weight is exactly 1 */
-                weight[start + i] = ratio < 1 ? (float)of[i] : 1;
-                complement[start + i] = ratio < 1 ? (float)rest[i] : 0;
+                weight[start + i] = share < 1 ? (float)of[i] : 1;
+                complement[start + i] = share < 1 ? (float)rest[i] : 0;
             }
         }
     }
     return 0;
 }
 
-/* Attention of nodes: the largest weight of the edges at a node, `isolated` where there are none,
+/* Attention of nodes: the largest weight of the edges at a node, its `isolated` where there are none,
  * and how many ends of edges have that weight. Returns 0, or -1 if an end is no node. */
 int64_t gsina_node_max(int64_t edges, int64_t nodes, const int64_t *edge_index,
-                       const float *weight, float isolated, float *node, float *ties) {
+                       const float *weight, const double *isolated, int64_t step, float *node,
+                       float *ties) {
     const int64_t *source = edge_index, *target = edge_index + edges;
     for (int64_t i = 0; i < 2 * edges; i++)
         if (edge_index[i] < 0 || edge_index[i] >= nodes)
@@ -273,7 +277,7 @@ int64_t gsina_node_max(int64_t edges, int64_t nodes, const int64_t *edge_index,
     }
     for (int64_t v = 0; v < nodes; v++)
         if (node[v] < 0)
-            node[v] = isolated;
+            node[v] = (float)isolated[v * step];
     return 0;
 }
 

@@ -190,7 +190,7 @@ def _fingerprint(
         [len(part), *part.edge_index.shape, *part.x.shape] for part in (dataset.train, dataset.val)
     ]
     chosen = [selection.name, asdict(selection)]
-    kind = [type(method).__name__, repr(method.config)]
+    kind = [type(method).__name__, repr(method.config).replace(", budget=None", "")]  # likewise
     return fingerprint_of([optimisation, chosen, seed, dataset.name, sizes, kind, model])
 
 

@@ -72,7 +72,9 @@ class Knob:
         return self.tidy(value)
 
     def applies(self, recipe: Recipe) -> bool:
-        """Whether the recipe's method or network has the setting."""
+        """Whether the recipe's method or network has the setting, and uses it."""
+        if self.name == "ratio" and recipe.method.options.get("budget") is not None:
+            return False
         if self.part == "method":
             return takes(recipe.method.name, self.name)
         if self.part == "backbone":

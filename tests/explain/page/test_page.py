@@ -24,15 +24,18 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.molecules.packing import pack_smiles
 from gsina.nn import GraphSinkhornAttention
+from gsina.ops.budget import Budget
 from gsina.training.evaluate import Predictions
 from page_cases import data_of
 
+HALF = Budget(share=0.5)
 SOLVER = files("gsina.explain.page").joinpath("solver.js")
 RUN = """
-const { softTopR, nodeWeights } = require(process.argv[1]);
+const { shareOf, softTopR, nodeWeights } = require(process.argv[1]);
 const cases = JSON.parse(require("fs").readFileSync(0, "utf8"));
 console.log(JSON.stringify(cases.map((given) => {
-  const { scores, copies, ratio, temperature, guess, ends, nodes, how } = given;
+  const { scores, copies, temperature, guess, ends, nodes, how } = given;
+  const ratio = given.ratio ?? shareOf(given.budget, scores.length, true);
   const edge = new Float64Array(scores.length), node = new Float64Array(nodes || 0);
   softTopR(scores, copies, ratio, temperature, edge, guess ?? NaN);
   if (ends) nodeWeights(ends, copies, edge, ratio, how, node);
@@ -78,10 +81,13 @@ def test_a_first_guess_changes_nothing(guess: float) -> None:
 
 @pytest.mark.parametrize("undirected", [True, False])
 @pytest.mark.parametrize("how", ["max", "mean"])
-def test_the_page_has_the_weights_of_the_model(undirected: bool, how: str) -> None:
+@pytest.mark.parametrize("kept", [{"ratio": 0.3}, {"budget": 3.5}], ids=str)
+def test_the_page_has_the_weights_of_the_model(
+    kept: dict[str, float], undirected: bool, how: Any
+) -> None:
     graphs = tiny.ragged(undirected=undirected)
     batch = tiny.whole(graphs)
-    attention = GraphSinkhornAttention(tiny.FEATURES, ratio=0.3, temperature=0.7, node=how).eval()
+    attention = GraphSinkhornAttention(tiny.FEATURES, **kept, temperature=0.7, node=how).eval()
     edge, node, scores = attention(
         batch.x, batch.edge_index, batch.node_graph, edge_groups=batch.edge_groups
     )
@@ -91,7 +97,7 @@ def test_the_page_has_the_weights_of_the_model(undirected: bool, how: str) -> No
         {
             "scores": page.scores.tolist(),
             "copies": page.copies.tolist(),
-            "ratio": 0.3,
+            **kept,
             "temperature": 0.7,
             "ends": page.edges.T.flatten().tolist(),
             "nodes": len(page.positions),
@@ -181,7 +187,7 @@ def test_a_missing_label_is_no_negative(tmp_path: Path) -> None:
     pages = plain(graphs, torch.tensor([[-2.0, 2.0, 2.0], [2.0, -2.0, -2.0]]), task)
     assert [page.truth for page in pages] == ["none of 1 known", ""]
     assert [page.right for page in pages] == [True, None]
-    write_page(tmp_path / "a.html", pages, title="a", ratio=0.5)
+    write_page(tmp_path / "a.html", pages, title="a", budget=HALF)
     found = [entry["targetTruth"] for entry in data_of(tmp_path / "a.html")["graphs"]]
     assert found == [[0.0, None, None], [None, None, None]]
     (page, _) = plain(replace(graphs, y=None), torch.zeros(2, 3), task)
@@ -263,7 +269,7 @@ def test_all_text_comes_through_as_it_is(tmp_path: Path) -> None:
         page,
         graphs,
         title=NASTY,
-        ratio=0.5,
+        budget=HALF,
         summary=[(NASTY, NASTY)],
         scores_table=[(NASTY,)],
         notes=[NASTY],
@@ -279,33 +285,39 @@ def test_all_text_comes_through_as_it_is(tmp_path: Path) -> None:
 
 
 def test_scores_keep_their_digits(tmp_path: Path) -> None:
-    write_page(tmp_path / "a.html", single := page_cases.cycles(3), title="a", ratio=0.5)
+    write_page(tmp_path / "a.html", single := page_cases.cycles(3), title="a", budget=HALF)
     data = data_of(tmp_path / "a.html")
     assert data["single"]
     for graph, entry in zip(single, data["graphs"], strict=True):
         assert torch.equal(torch.tensor(entry["scores"]), graph.scores)
     double = page_cases.cycles(1, scores=torch.randn(8, dtype=torch.float64))
-    write_page(tmp_path / "b.html", double, title="b", ratio=0.5)
+    write_page(tmp_path / "b.html", double, title="b", budget=HALF)
     data = data_of(tmp_path / "b.html")
     assert not data["single"]
     assert data["graphs"][0]["scores"] == double[0].scores.tolist()
 
 
+def test_a_page_knows_what_is_kept(tmp_path: Path) -> None:
+    for budget in (Budget(share=0.3), Budget(count=8)):
+        write_page(tmp_path / "a.html", page_cases.cycles(1), title="a", budget=budget)
+        assert Budget(**data_of(tmp_path / "a.html")["budget"]) == budget
+
+
 def test_a_page_asks_for_nothing(tmp_path: Path) -> None:
-    write_page(tmp_path / "a.html", page_cases.cycles(1), title="a", ratio=0.5)
+    write_page(tmp_path / "a.html", page_cases.cycles(1), title="a", budget=HALF)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert not re.search(r"https?:|//\w+\.|@import|url\(", text)
     assert "default-src 'none'" in text
 
 
 def test_the_extremes_of_a_page(tmp_path: Path) -> None:
-    write_page(tmp_path / "none.html", [], title="none", ratio=1.0)
+    write_page(tmp_path / "none.html", [], title="none", budget=Budget(share=1.0))
     assert data_of(tmp_path / "none.html")["graphs"] == []
     empty = PageGraph(
         "", torch.zeros(0, 2), torch.zeros(2, 0).long(), torch.zeros(0), torch.ones(0)
     )
     lonely = replace(empty, positions=torch.ones(3, 2), values=(float("nan"), 1.0))
-    write_page(tmp_path / "a.html", [empty, lonely], title="a", ratio=0.5)
+    write_page(tmp_path / "a.html", [empty, lonely], title="a", budget=HALF)
     assert data_of(tmp_path / "a.html")["graphs"][1]["places"] == [0] * 6
 
 
@@ -327,12 +339,11 @@ def test_a_graph_that_does_not_fit_is_refused(given: dict[str, Any], message: st
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     for settings, message in (
-        ({"ratio": 0.0}, "ratio"),
-        ({"ratio": 0.5, "temperature": 0.0}, "temperature"),
-        ({"ratio": 0.5, "node": "maximum"}, "node attention"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"node": "maximum"}, "node attention"),
     ):
         with pytest.raises(ValueError, match=message):
-            write_page(tmp_path / "a.html", [], title="a", **settings)
+            write_page(tmp_path / "a.html", [], title="a", budget=HALF, **settings)
     assert not list(tmp_path.iterdir())
 
 

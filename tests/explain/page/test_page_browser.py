@@ -12,6 +12,7 @@ import torch
 
 import page_cases
 from gsina.explain.page import PageGraph
+from gsina.ops.budget import Budget
 from page_cases import RATIO, TAU, settle
 
 pytestmark = pytest.mark.browser
@@ -85,6 +86,37 @@ def test_sliders_solve_again_and_draw_again(show: Open) -> None:
     settle(page)
     assert_weights(page, graphs, RATIO, TAU)
     assert page.evaluate(picture) in seen
+
+
+def test_a_budget_in_edges_has_a_slider_of_edges(show: Open) -> None:
+    graphs = [*page_cases.cycles(2), *page_cases.cycles(1, nodes=20)]
+    page = show(graphs, budget=Budget(count=6))
+
+    def assert_kept(edges: float) -> None:
+        settle(page)
+        for number, graph in enumerate(graphs):
+            assert graph.scores is not None
+            share = min(1, edges / len(graph.scores))
+            right = page_cases.weights(graph.scores, graph.copies, share, TAU)
+            found = page.evaluate("number => gsina.weights(number)", number)
+            assert found == pytest.approx(right.tolist(), abs=1e-6, rel=0)
+
+    assert_kept(6)
+    assert page.locator("#reset").is_disabled()
+    slider, figure = page.locator("#ratio"), page.locator("#ratio-number")
+    assert [slider.get_attribute(name) for name in ("min", "max", "step")] == ["1", "20", "1"]
+    assert "Number of edges kept per graph" in page.locator("#sliders").inner_text()
+    slider.fill("9")  # more than the cycles of eight have
+    assert_kept(9)
+    assert page.evaluate("gsina.weights(0)") == [1.0] * 8
+    assert figure.input_value() == "9"
+    assert "for this budget and" in page.locator("#sliders").inner_text()
+    figure.fill("2.5")
+    assert_kept(2.5)
+    figure.fill("0")  # nonsense changes nothing
+    assert_kept(2.5)
+    page.locator("#reset").click()
+    assert_kept(6)
 
 
 def test_nodes_take_the_largest_or_the_mean(show: Open) -> None:

@@ -70,6 +70,17 @@ def test_the_page_holds_the_weights_of_the_model(tmp_path: Path) -> None:
     assert sum(data["whole"]["counts"]) == tiny_nodes.graphs().edge_index.size(1)
     assert "whole graph" in " ".join(data["notes"])
     assert data["title"] == "data: what the model looks at"
+    assert data["budget"] == {"share": RATIO, "count": None}
+
+
+def test_a_budget_in_edges_is_one_of_the_whole_graph(tmp_path: Path) -> None:
+    model, graphs = make_model(budget=8), tiny_nodes.graphs()
+    data = write(tmp_path / "a.html", model)
+    edges = {tuple(sorted(pair)) for pair in graphs.edge_index.T.tolist()}
+    assert data["whole"]["edges"] == len(edges)
+    assert data["budget"] == {"share": None, "count": 8}
+    for graph, right in zip(data["graphs"], pairs_of(data, model, 8 / len(edges), 1), strict=True):
+        assert graph["own"] == pytest.approx(right, abs=1e-4)
 
 
 def test_a_method_without_attention_has_no_words_about_weights(tmp_path: Path) -> None:

@@ -179,5 +179,7 @@ def test_pieces_of_a_run(tmp_path: Path) -> None:
     )
     assert mean_pieces(everything, data.test) == 1
     assert mean_pieces(whole, data.test) > 1
+    one_edge = default_recipe("spmotif", "gin", "gsina", options={"budget": 1})
+    assert mean_pieces(make_method(one_edge, data), data.test) == 1
     with pytest.raises(ValueError, match="edge attention and a ratio"):
         mean_pieces(make_method(recipe("erm"), data), data.test)

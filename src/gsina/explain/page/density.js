@@ -21,11 +21,10 @@ const GsinaDensity = (() => {
   const mean = (curve) => (curve.count ? (curve.sum / curve.count).toFixed(3) : "none");
 
   /** The plot in one sentence. */
-  function describe(curves, known, edgeWord, parts = false) {
+  function describe(curves, known, edgeWord, beyond = "") {
     if (!curves[0].count && !curves[1].count) return `No ${edgeWord} weights to plot.`;
     if (known) return `Mean weight ${mean(curves[1])} in the true part, else ${mean(curves[0])}.`;
-    const count = `${curves[0].pairs} ${parts ? "drawn " : ""}${edgeWord}${curves[0].pairs === 1 ? "" : "s"}`;
-    const beyond = parts ? "; over the whole graph it is r" : "";
+    const count = `${curves[0].pairs} ${beyond ? "drawn " : ""}${edgeWord}${curves[0].pairs === 1 ? "" : "s"}`;
     return `Mean weight ${mean(curves[0])} over ${count}${beyond}.`;
   }
 

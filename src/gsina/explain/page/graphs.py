@@ -36,7 +36,7 @@ def page_graphs(
     """Lay out graphs and put predictions and truth into words.
 
     The scores of GSINA are stored after their standardisation, so the page's weights at the model's
-    ratio and temperature are the model's own. Where that cannot be (parts of a graph,
+    budget and temperature are the model's own. Where that cannot be (parts of a graph,
     ``scope="batch"``, Sinkhorn sweeps, an attention that is no soft top-r), ``own_weights`` stores
     the model's weights besides, to be shown until a slider is moved. From then on the page solves
     the soft top-r from the scores, or, where there are only weights, from their logits.

@@ -12,8 +12,10 @@
   const nodeWord = data.molecules ? "atom" : "node", edgeWord = data.molecules ? "bond" : "edge";
   const cardWord = graphs.some((graph) => graph.centre !== undefined) ? "node" : "graph";
   const whole = data.whole && prepareWhole(data.whole); // The graph that the drawn ones are parts of.
+  const counted = data.budget.count !== null; // Whether the budget is a number of edges, or a share.
+  const given = counted ? data.budget.count : data.budget.share;
   const state = {
-    ratio: data.ratio, tau: data.temperature, version: 0, shown: graphs, current: 0,
+    kept: given, tau: data.temperature, version: 0, shown: graphs, current: 0,
     open: null, marked: -1, stepMs: 0, densityMs: 0,
   };
 
@@ -41,14 +43,17 @@
     return graph;
   }
 
-  function prepareWhole({ scores, counts }) {
+  function prepareWhole({ scores, counts, edges }) {
     const exact = Float64Array.from(scores, data.single ? Math.fround : Number);
-    return { scores: exact, counts, out: new Float64Array(scores.length), version: -1, lambda: NaN };
+    return { scores: exact, counts, edges, out: new Float64Array(scores.length), version: -1, lambda: NaN };
   }
 
-  /** The lambda that holds the share over the whole graph. */
+  /** The share to keep of so many edges. */
+  const share = (edges) => GsinaSolver.shareOf(state.kept, edges, counted);
+
+  /** The lambda that holds the budget over the whole graph. */
   function wholeDual() {
-    const { ratio, tau, version } = state;
+    const { tau, version } = state, ratio = share(whole.edges);
     if (ratio >= 1) return Infinity;
     if (whole.version !== version) {
       whole.lambda = GsinaSolver.softTopR(whole.scores, whole.counts, ratio, tau, whole.out, whole.lambda);
@@ -57,12 +62,12 @@
     return whole.lambda;
   }
 
-  const atModel = () => state.ratio === data.ratio && state.tau === data.temperature;
+  const atModel = () => state.kept === given && state.tau === data.temperature;
 
   function solve(graph) {
     if (!graph.scores || graph.version === state.version) return graph;
     const { scores, copies, weights, ends, node } = graph;
-    const { ratio, tau } = state;
+    const { tau } = state, ratio = share(whole ? whole.edges : scores.length);
     if (graph.own && atModel()) weights.set(graph.own);
     else if (whole) GsinaSolver.atDual(scores, wholeDual(), tau, weights);
     else graph.lambda = GsinaSolver.softTopR(scores, copies, ratio, tau, weights, graph.lambda);
@@ -206,7 +211,9 @@
   }
 
   function finishDensity(curves) {
-    const text = GsinaDensity.describe(curves, known, edgeWord, Boolean(whole));
+    const sum = counted ? `the weights add up to ${Math.min(state.kept, whole?.edges)}` : "it is r";
+    const beyond = whole ? `; over the whole graph ${sum}` : "";
+    const text = GsinaDensity.describe(curves, known, edgeWord, beyond);
     GsinaDensity.draw($("density"), curves, known, GsinaDraw.PALETTES[theme()]);
     $("density").setAttribute("aria-label", `Density of the ${edgeWord} weights. ${text}`);
     $("density-text").textContent = text;
@@ -220,37 +227,45 @@
 
   /* ---- sliders ---- */
 
-  function setSolve(ratio, tau) {
-    if (!(ratio > 0 && ratio <= 1 && tau > 0 && Number.isFinite(tau))) return;
-    Object.assign(state, { ratio, tau, version: state.version + 1 });
+  function setSolve(kept, tau) {
+    if (!(kept > 0 && kept <= (counted ? Number.MAX_VALUE : 1) && tau > 0 && Number.isFinite(tau))) return;
+    Object.assign(state, { kept, tau, version: state.version + 1 });
     showSliders();
     refresh();
-    say(() => `r ${short(state.ratio)}, tau ${short(state.tau)}. ${$("density-text").textContent}`);
+    say(() => `${counted ? `${edgeWord}s kept` : "r"} ${keptText()}, tau ${short(state.tau)}. ${$("density-text").textContent}`);
   }
 
   const short = (value) => `${Number(value.toPrecision(3))}`;
+  const keptText = () => (counted ? `${state.kept}` : short(state.kept));
 
   function showSliders() {
-    $("ratio").value = state.ratio;
+    $("ratio").value = state.kept;
     $("tau").value = Math.log10(state.tau);
     $("tau").setAttribute("aria-valuetext", short(state.tau));
-    for (const [id, value] of [["ratio-number", state.ratio], ["tau-number", state.tau]]) {
-      if (document.activeElement !== $(id)) $(id).value = short(value);
+    for (const [id, text] of [["ratio-number", keptText()], ["tau-number", short(state.tau)]]) {
+      if (document.activeElement !== $(id)) $(id).value = text;
     }
     $("reset").disabled = atModel();
     $("whose").textContent = atModel() ? "Shown are the model’s own weights."
-      : `Shown are weights for this r and τ${whole ? " over the whole graph" : ""}, not the model’s.`;
+      : `Shown are weights for this ${counted ? "budget" : "r"} and τ${whole ? " over the whole graph" : ""}, not the model’s.`;
   }
 
   function startSliders() {
     $("solve").hidden = !solvable;
     $("without").hidden = solvable || !graphs.length;
+    if (counted) {
+      const most = whole ? whole.edges : Math.max(1, ...graphs.map((graph) => graph.ends.length / 2));
+      $("ratio").labels[0].textContent = `Number of ${edgeWord}s kept per graph`;
+      $("ratio-number").setAttribute("aria-label", `Number of ${edgeWord}s kept, as a number`);
+      Object.assign($("ratio"), { min: 1, max: most, step: 1 });
+      Object.assign($("ratio-number"), { min: 0, max: "", step: "any" });
+    }
     $("ratio").addEventListener("input", () => setSolve($("ratio").valueAsNumber, state.tau));
-    $("tau").addEventListener("input", () => setSolve(state.ratio, Number((10 ** $("tau").valueAsNumber).toPrecision(6))));
+    $("tau").addEventListener("input", () => setSolve(state.kept, Number((10 ** $("tau").valueAsNumber).toPrecision(6))));
     $("ratio-number").addEventListener("input", () => setSolve($("ratio-number").valueAsNumber, state.tau));
-    $("tau-number").addEventListener("input", () => setSolve(state.ratio, $("tau-number").valueAsNumber));
+    $("tau-number").addEventListener("input", () => setSolve(state.kept, $("tau-number").valueAsNumber));
     for (const id of ["ratio-number", "tau-number"]) $(id).addEventListener("blur", showSliders);
-    $("reset").addEventListener("click", () => setSolve(data.ratio, data.temperature));
+    $("reset").addEventListener("click", () => setSolve(given, data.temperature));
     showSliders();
   }
 

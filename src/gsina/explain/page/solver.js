@@ -5,6 +5,9 @@ const GsinaSolver = (() => {
 
   const logit = (p) => Math.log(p / (1 - p));
 
+  /** The share of a graph's edges that is kept: itself, or given as a number of edges. */
+  const shareOf = (kept, edges, counted) => (counted ? Math.min(1, kept / edges) : kept);
+
   /**
    * Weights sigmoid(2 s / tau + lambda) with a mean of `ratio` over the stored edges.
    *
@@ -95,6 +98,6 @@ const GsinaSolver = (() => {
     return out;
   }
 
-  return { softTopR, atDual, nodeWeights };
+  return { shareOf, softTopR, atDual, nodeWeights };
 })();
 if (typeof module !== "undefined") module.exports = GsinaSolver;

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 #: Different scores that are kept as they are; more are put together in so many groups.
 MOST = 5000
+
+
+class Whole(NamedTuple):
+    """The graph that those of a page are parts of.
+
+    Attributes:
+        scores: Scores of all its stored edges ``[E]``.
+        edges: How many it has, both directions of an undirected one counted once.
+    """
+
+    scores: Tensor
+    edges: int
 
 
 def condense(scores: Tensor, most: int = MOST) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from torch import Tensor
 
 from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
-from gsina.explain.page.whole import condense
+from gsina.explain.page.whole import Whole, condense
 from gsina.files import write_aside
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
+from gsina.ops.budget import Budget
 
 SCRIPTS = ("solver.js", "draw.js", "density.js", "page.js")
 #: Steps of the grid of places within the usual length of an edge.
@@ -32,7 +34,7 @@ def write_page(
     graphs: Sequence[PageGraph],
     *,
     title: str,
-    ratio: float,
+    budget: Budget,
     temperature: float = 1.0,
     node: str = "max",
     summary: Sequence[tuple[str, str]] = (),
@@ -41,7 +43,7 @@ def write_page(
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
-    whole: Tensor | None = None,
+    whole: Whole | None = None,
 ) -> None:
     """Write graphs, their predictions and the live soft top-r into one HTML file.
 
@@ -52,7 +54,7 @@ def write_page(
         path: The file; replaced as a whole when all is written.
         graphs: The graphs, from :func:`page_graphs`. Without scores the page has no sliders.
         title: The headline.
-        ratio: The model's share r, where its slider starts.
+        budget: What the model keeps, where its slider starts: a slider of shares, or of edges.
         temperature: The model's tau, where its slider starts.
         node: Weights of nodes from those of their edges: ``max``, ``mean`` or ``none``.
         summary: Names and values to show on top.
@@ -61,16 +63,16 @@ def write_page(
         notes: Sentences to show on top.
         order: Name of the order that the graphs are given in, where sorting starts.
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
-        whole: Scores of all edges ``[E]`` of the one graph that the graphs are parts of. The share
-            then holds over these, as it does in the model, and not in every part.
+        whole: The one graph that the graphs are parts of. The budget then holds over its edges, as
+            it does in the model, and not in every part.
     """
-    check_numbers(ratio, temperature, 0.0, 1)
+    check_numbers(temperature, 0.0, 1)
     check_name(node, NODE_ATTENTIONS, "node attention")
     double = any(g.scores is not None and g.scores.dtype == torch.float64 for g in graphs)
     names: dict[tuple[str, ...], int] = {}
     data = {
         "title": title,
-        "ratio": ratio,
+        "budget": {kind: value and float(value) for kind, value in asdict(budget).items()},
         "temperature": temperature,
         "node": node,
         "single": not double,
@@ -157,9 +159,10 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
     }
 
 
-def _whole(scores: Tensor, double: bool) -> dict[str, Any]:
-    values, counts = condense(scores)
-    return {"scores": _numbers(values, double), "counts": counts.tolist()}
+def _whole(whole: Whole, double: bool) -> dict[str, Any]:
+    values, counts = condense(whole.scores)
+    scores = _numbers(values, double)
+    return {"scores": scores, "counts": counts.tolist(), "edges": whole.edges}
 
 
 def _places(graph: PageGraph) -> list[int]:

@@ -17,6 +17,7 @@ from gsina.explain.pictures.sentences import draw_sentences
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS
+from gsina.ops.budget import Budget
 from gsina.ops.groups import Groups
 from gsina.ops.hard_top_r import hard_top_r
 from gsina.runs.run import Run
@@ -114,8 +115,8 @@ def _words(run: Run, split: str) -> list[list[str]]:
 
 def _describe(run: Run) -> str:
     recipe = run.result["recipe"]
-    ratio = getattr(run.method.config, "ratio", None)
-    setting = "" if ratio is None else f" (r = {ratio:g})"
+    budget = Budget.of_settings(run.method.config)
+    setting = "" if budget is None else f" ({budget.symbol})"
     label = METHODS[recipe["method"]["name"]].label
     return f"{label}{setting} on {recipe['backbone']['name'].upper()}"
 

@@ -12,6 +12,7 @@ from typing import Any
 from gsina.explain.separability import Separability
 from gsina.files import write_aside
 from gsina.methods import make_config
+from gsina.ops.budget import Budget
 from gsina.paper.studies.properties import Properties
 from gsina.runs.provenance import short_commit
 
@@ -129,7 +130,8 @@ def _setting(method: dict[str, Any]) -> str:
     config = make_config(method["name"], method["options"])
     if method["name"] == "gsat":
         return f"prior = {config.final_ratio}"
-    return f"r = {config.ratio}"
+    budget = Budget.of_settings(config)
+    return "" if budget is None else budget.symbol
 
 
 def write_properties(path: Path, rows: Sequence[Row]) -> None:

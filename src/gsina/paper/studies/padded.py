@@ -17,13 +17,13 @@ from gsina.ops.groups import Groups
 
 
 def padded_loop(
-    scores: Tensor, ratio: float, index: Tensor, graphs: int, sweeps: int = 10
+    scores: Tensor, ratio: float | Tensor, index: Tensor, graphs: int, sweeps: int = 10
 ) -> Tensor:
     """Weights ``[E]`` by sweeps on padded plans, graph by graph in and out.
 
     Args:
         scores: One score an edge ``[E]``.
-        ratio: Share to keep.
+        ratio: Share to keep, or one per graph ``[G]``.
         index: Graph of every edge ``[E]``.
         graphs: Number of graphs.
         sweeps: Number of sweeps.
@@ -37,7 +37,8 @@ def padded_loop(
         plan[graph, 1, :size] = own
     padding = torch.isneginf(plan[:, :1])
     counts = scores.new_tensor(sizes).view(-1, 1)
-    targets = (counts * scores.new_tensor([1 - ratio, ratio])).clamp(min=1e-30).log().unsqueeze(2)
+    shares = torch.as_tensor(ratio).to(scores).view(-1, 1)
+    targets = (counts * torch.cat([1 - shares, shares], 1)).clamp(min=1e-30).log().unsqueeze(2)
     plan = plan.masked_fill(padding, 0.0)
     for _ in range(sweeps):
         rows = plan.masked_fill(padding, -1e30).logsumexp(2, keepdim=True)
@@ -52,11 +53,11 @@ def padded_loop(
 class PaddedLoopAttention(GraphSinkhornAttention):
     """:class:`~gsina.nn.GraphSinkhornAttention` per graph, with :func:`padded_loop` as solver."""
 
-    def _weights(self, scores: Tensor, groups: Groups) -> Tensor:
+    def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
         if groups.index is None:
-            return super()._weights(scores, groups)
+            return super()._weights(scores, groups, ratio)
         scaled = scores / self.temperature
-        return padded_loop(scaled, self.ratio, groups.index, groups.num, self.iterations)
+        return padded_loop(scaled, ratio, groups.index, groups.num, self.iterations)
 
 
 def use_padded_loop(method: GSINA) -> GSINA:
@@ -64,10 +65,11 @@ def use_padded_loop(method: GSINA) -> GSINA:
     old = method.attention
     method.attention = PaddedLoopAttention(
         old.in_channels,
-        old.ratio,
+        method.config.ratio,
         old.temperature,
         old.noise,
         "graph",
+        budget=method.config.budget,
         scorer=method.config.scorer,
         node=old.node,  # type: ignore[arg-type]
         solver="sinkhorn",  # the exact solver may be compiled, and then asks for no weights here

@@ -12,6 +12,8 @@ from gsina.errors import InputError
 from gsina.explain.components import count_pieces
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import Method
+from gsina.ops.budget import Budget
+from gsina.ops.edges import count_edges
 from gsina.ops.hard_top_r import hard_top_r
 from gsina.runs.recipe import Recipe
 from gsina.runs.trained import trained
@@ -44,14 +46,15 @@ def mean_pieces(method: Method, graphs: PackedGraphs) -> float:
         InputError: The method has no attention, or no ratio that says how much its top is.
     """
     edge = predict(method, graphs).edge
-    ratio = getattr(method.config, "ratio", None)
-    if edge is None or ratio is None:
+    budget = Budget.of_settings(method.config)
+    if edge is None or budget is None:
         raise InputError(
             f"expected a model with edge attention and a ratio, such as gsina, got a "
             f"{type(method).__name__}."
         )
     # All graphs as one batch: the groups and the opposite edges come with it.
     batch = graphs.batch(torch.arange(len(graphs)))
+    ratio = budget.ratios(count_edges(batch.edge_groups, batch.reverse, edge.device))
     top = hard_top_r(edge, ratio, batch.edge_groups, batch.reverse)
     pieces = count_pieces(top, graphs)[graphs.edge_ptr.diff() > 0]
     return float(pieces.double().mean())
