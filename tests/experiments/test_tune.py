@@ -379,7 +379,9 @@ def test_a_trial_that_two_workers_had_counts_once(monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_trials_on_ray_share_the_storage(tmp_path):
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(
+        "local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+    )
     try:
         search = Search.of(recipe(1), tiny_dataset(3))
         arguments = (search, url(tmp_path), "test", 3, "auto")
