@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -88,16 +87,6 @@ def test_an_address_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(cluster, "PATIENCE", 4)
     with pytest.raises(ValueError, match=r"no Ray cluster answers at 127\.0\.0\.1:9 within 4 s"):
         cluster.connect("127.0.0.1:9")
-
-
-@pytest.fixture(scope="module")
-def ray_cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
-    ray.init(
-        "local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
-    )
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.slow
