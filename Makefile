@@ -3,6 +3,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 JOBS   ?= 2
+# More arguments of pytest: make test PYTEST_ARGS='-m "not slow"'
+PYTEST_ARGS ?=
 
 .PHONY: install demo test lint format bench docs clean
 
@@ -20,7 +22,7 @@ demo: $(STAMP)
 	$(BIN)/python -m gsina demo
 
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -72,8 +72,14 @@ def test_the_plain_pna_network_is_as_wide_and_as_deep() -> None:
 def test_timing_compares_side_by_side() -> None:
     from benchmarks.timing import interleaved
 
-    x = torch.randn(300, 300)
-    timings = interleaved({"once": lambda: x @ x, "many": lambda: [x @ x for _ in range(20)]}, 0.2)
+    now = 0.0
+
+    def work(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    candidates = {"once": lambda: work(1), "many": lambda: work(20)}
+    timings = interleaved(candidates, 0.2, clock=lambda: now)
     assert timings["many"].median > 3 * timings["once"].median
     assert timings["once"].calls > timings["many"].calls >= 5
     for timing in timings.values():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +19,7 @@ from gsina.files import (
     save_tensors,
     write_aside,
 )
+from processes import started, wait_until
 
 
 def test_folders_come_from_the_environment_at_call_time(
@@ -91,19 +90,16 @@ while True:
 def test_kill_in_the_middle_of_saving_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     last = -1
+
+    def written() -> int | None:
+        return path.stat().st_mtime_ns if path.exists() else None
+
     for pause in (0.0, 0.013, 0.031):
-        before = path.stat().st_mtime_ns if path.exists() else None
-        child = subprocess.Popen([sys.executable, "-c", SAVE_FOR_EVER, str(path)])
-        try:
-            deadline = time.monotonic() + 60
-            while not path.exists() or path.stat().st_mtime_ns == before:
-                assert child.poll() is None, "the saving process ended by itself"
-                assert time.monotonic() < deadline, "the saving process saved nothing"
-                time.sleep(0.001)
+        before = written()
+        with started([sys.executable, "-c", SAVE_FOR_EVER, str(path)]) as child:
+            wait_until(lambda before=before: written() != before, child)
             time.sleep(pause)
-        finally:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
+            child.kill()
         tensors, meta = load_tensors(path)
         assert torch.equal(tensors["a"], torch.full((200_000,), meta["number"]))
         last = max(last, meta["number"])

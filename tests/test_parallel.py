@@ -3,12 +3,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from gsina.parallel import cores, parallel_map
+from processes import LIMIT, started, wait_until
 
 
 def square(value: int) -> tuple[int, int]:
@@ -52,29 +51,14 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
         "from gsina.parallel import parallel_map\n"
         "def work(path):\n"
         "    open(f'{path}/{os.getpid()}', 'w').close()\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(3600)\n"
         f"parallel_map(work, [{str(tmp_path)!r}] * 2, jobs=2)\n"
     )
-    parent = subprocess.Popen([sys.executable, str(script)])
 
     def workers():
-        return [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
+        return [path for path in tmp_path.iterdir() if path.name.isdigit()]
 
-    def wait(until):
-        deadline = time.monotonic() + 30
-        while not until() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        return until()
-
-    assert wait(lambda: len(workers()) == 2)
-    parent.kill()
-    parent.wait()
-    assert wait(lambda: not any(_alive(pid) for pid in workers()))
-
-
-def _alive(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+    with started([sys.executable, str(script)], stdout=subprocess.PIPE) as parent:
+        wait_until(lambda: len(workers()) == 2, parent)
+        parent.kill()
+        parent.communicate(timeout=LIMIT)  # to the end of a pipe that the workers hold open

@@ -6,48 +6,47 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cli.runs import SMALL, assert_same_run
+from processes import LIMIT, started, wait_until
 
 RUN = (*SMALL, "--epochs", 15, "--patience", 15)
-#: The command, but with a rest after every epoch, so that there is time to interrupt it.
-SLOWLY = """
-import time
+#: The command, but in the middle of its third epoch it makes a file and waits for its end.
+WAITING = """
+import sys, time
+from pathlib import Path
 from gsina.cli import main
 from gsina.training import loop
-write = loop._write_log
-loop._write_log = lambda *arguments: (write(*arguments), time.sleep(0.3))
+ready, check = Path(sys.argv.pop(1)), loop._check_finite
+def check_and_wait(batch, totals, epoch, step):
+    check(batch, totals, epoch, step)
+    if (epoch, step) == (2, 1):
+        ready.touch()
+        time.sleep(3600)
+loop._check_finite = check_and_wait
 main()
 """
 
 
-def start(out: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", SLOWLY, *map(str, RUN), "--out", str(out)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for_epochs(process: subprocess.Popen[str], log: Path, epochs: int) -> None:
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if log.exists() and len(log.read_text().splitlines()) >= epochs:
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"the run did not come to epoch {epochs}: {process.communicate()}")
+def start(out: Path, ready: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", WAITING, str(ready), *map(str, RUN), "--out", str(out)]
+    return started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_interrupted_and_killed_runs_resume_bit_for_bit(gsina, tmp_path):
     whole, interrupted, killed = (tmp_path / name for name in ("whole", "interrupted", "killed"))
-    with start(interrupted) as first, start(killed) as second:
-        wait_for_epochs(first, interrupted / "log.jsonl", 2)
+    ready = [tmp_path / "ready-to-interrupt", tmp_path / "ready-to-kill"]
+    with start(interrupted, ready[0]) as first, start(killed, ready[1]) as second:
+        wait_until(ready[0].exists, first)
         first.send_signal(signal.SIGINT)
-        wait_for_epochs(second, killed / "log.jsonl", 1)
+        wait_until(ready[1].exists, second)
         second.kill()
-        output, errors = first.communicate(timeout=60)
+        output, errors = first.communicate(timeout=LIMIT)
     assert first.returncode == 130, errors
     assert "Traceback" not in output + errors
-    assert "whole epochs are saved in" in output
+    assert "2 whole epochs are saved in" in output
     for folder in (interrupted, killed):
         assert (folder / "checkpoint.safetensors").exists()
         assert not (folder / "result.json").exists()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from gsina.datasets import ba2motifs
 from gsina.datasets.ba2motifs import ARRAYS, PICKLE, load
 from gsina.datasets.raw.sources import at_hand
+from raw_files import no_raw_files
 
 CYCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
 HOUSE = [*CYCLE, (1, 4)]
@@ -108,6 +108,5 @@ def test_real_file() -> None:
     assert dataset.train.x.shape == (800 * 25, 10)
     truths = [part.edge_truth for part in dataset.splits.values()]
     assert sum(int(truth.sum()) for truth in truths if truth is not None) == 500 * 10 + 500 * 12
-    start = time.perf_counter()
-    load()
-    assert time.perf_counter() - start < 2
+    with no_raw_files():
+        load()

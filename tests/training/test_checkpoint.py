@@ -22,6 +22,7 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
+from processes import wait_until
 
 RUN = fingerprint_of("this run")
 
@@ -124,10 +125,14 @@ def test_kill_9_during_a_save_leaves_a_whole_file(tmp_path: Path) -> None:
     save_checkpoint(path, state, RUN)
     last = 0
     for attempt in range(12):
+        before = path.stat().st_mtime_ns
         child = _fork_saver(path, state, start=last + 1)
-        time.sleep(0.03 + 0.0071 * attempt)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        try:
+            wait_until(lambda before=before: path.stat().st_mtime_ns != before)
+            time.sleep(0.0071 * attempt)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
         found = load_checkpoint(path, RUN)
         assert torch.equal(found.weights["large"], state.weights["large"])
         assert found.progress["epoch"] >= last  # what was saved stays saved

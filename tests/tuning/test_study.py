@@ -384,16 +384,12 @@ def test_a_trial_that_two_workers_had_counts_once(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_cluster")
 def test_trials_on_ray_share_the_storage(tmp_path):
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    try:
-        search = Search.of(recipe(1), tiny_dataset(3))
-        arguments = (search, url(tmp_path), "test", 3, "auto")
-        ended_here = list(run_trials_on_ray(*arguments))
-        assert list(run_trials_on_ray(*arguments)) == []
-    finally:
-        ray.shutdown()
+    search = Search.of(recipe(1), tiny_dataset(3))
+    arguments = (search, url(tmp_path), "test", 3, "auto")
+    ended_here = list(run_trials_on_ray(*arguments))
+    assert list(run_trials_on_ray(*arguments)) == []
     study = open_study(search, url(tmp_path), "test")
     assert sorted(one.number for one in ended_here) == [0, 1, 2]
     assert ended(study) == 3

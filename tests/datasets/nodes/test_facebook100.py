@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -159,7 +158,7 @@ def test_real_school(school: str) -> None:
 
 
 @pytest.mark.data
-def test_real_dataset() -> None:
+def test_real_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
     if not at_hand(*map(file_of, COUNTS)):
         pytest.skip("facebook100 is not in the data folder")
     dataset = load(unlabelled="class0")
@@ -173,6 +172,5 @@ def test_real_dataset() -> None:
     assert float(labels.mean()) == pytest.approx(0.430, abs=6e-4)
     for column, size in enumerate(dataset.node_sizes):
         assert max(int(part.x[:, column].max()) for part in dataset.splits.values()) < size
-    start = time.perf_counter()
+    monkeypatch.setattr(facebook100, "_prepare", None)  # from now on it comes from the cache
     load(unlabelled="class0")
-    assert time.perf_counter() - start < 2

@@ -189,7 +189,7 @@ def test_the_keyboard_is_enough(show: Open) -> None:
     assert f"{max(page.evaluate('gsina.weights(2)')):.3f}" in chosen.inner_text()
     page.keyboard.press("Escape")
     assert not page.locator("#large").is_visible()
-    page.locator("#solve #ratio").wait_for(state="visible", timeout=5000)
+    page.locator("#solve #ratio").wait_for(state="visible")
     assert focused() == "graph 2"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import page_cases
+from processes import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +26,7 @@ def test_many_targets_and_their_truth(show: Open) -> None:
     assert "30 targets; scroll" in page.locator(".outputs-more").inner_text()
     page.locator(".outputs.scrolls").focus()
     page.keyboard.press("End")
-    page.wait_for_timeout(300)
-    assert page.evaluate("document.querySelector('.outputs').scrollTop") > 0
+    wait_until(lambda: page.evaluate("document.querySelector('.outputs').scrollTop") > 0)
 
 
 def test_the_neighbourhood_of_a_node(show: Open) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from gsina.paper.tables.table import Cell, Table
 from gsina.runs.job import Job, identity
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
+from processes import LIMIT, started, wait_until
 
 
 def tiny(method: str = "erm", **settings: object) -> Recipe:
@@ -187,23 +187,23 @@ def test_kill_9_in_a_grid_loses_nothing_and_it_goes_on(tmp_path):
     """The killed run goes on from its checkpoint and ends as if nothing had happened."""
     recipe = tiny("gsina", epochs=40)
     script = (
-        "import sys, json; from pathlib import Path\n"
+        "import os, signal, sys, json; from pathlib import Path\n"
         "from gsina.runs.recipe import Recipe\n"
         "from gsina.paper.grid.results import Job, Results\n"
         "from gsina.paper.grid.runner import run_job\n"
+        "from gsina.training.listeners import OnEpoch\n"
+        "def die(record):\n"
+        "    if record['epoch'] == 9:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "recipe = Recipe.parse(json.loads(sys.argv[1]))\n"
-        "run_job(Job(recipe, 0), Results(Path(sys.argv[2])))\n"
+        "listeners = [OnEpoch(die)] if sys.argv[3:] else []\n"
+        "run_job(Job(recipe, 0), Results(Path(sys.argv[2])), listeners)\n"
     )
     environment = os.environ | {"GSINA_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     call = [sys.executable, "-c", script, recipe.model_dump_json(), str(tmp_path / "killed")]
-    process = subprocess.Popen(call, env=environment)
-    saved = tmp_path / "cache" / "runs" / Job(recipe, 0).name / "checkpoint.safetensors"
-    deadline = time.monotonic() + 120
-    while not saved.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert saved.exists()
+    killed = subprocess.run([*call, "die"], env=environment)
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / "cache" / "runs" / Job(recipe, 0).name / "checkpoint.safetensors").exists()
     assert Results(tmp_path / "killed").load(Job(recipe, 0)) is None
     subprocess.run(call, env=environment, check=True)
     whole = [*call[:-1], str(tmp_path / "whole")]
@@ -307,18 +307,18 @@ def test_ctrl_c_ends_a_grid_of_several_processes(tmp_path):
     file = tmp_path / "grid.py"
     file.write_text(script)
     environment = os.environ | {"GSINA_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([sys.executable, str(file), str(tmp_path / "out")], env=environment)
     runs = tmp_path / "cache" / "runs"
-    deadline = time.monotonic() + 120
-    while len(list(runs.glob("*/checkpoint.safetensors"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
-    started = sorted(runs.glob("*/checkpoint.safetensors"))
-    assert len(started) == 2
-    written = [path.stat().st_mtime_ns for path in started]
-    time.sleep(1)
-    assert [path.stat().st_mtime_ns for path in started] == written
+
+    def begun() -> int:
+        return len(list(runs.glob("*/checkpoint.safetensors")))
+
+    call = [sys.executable, str(file), str(tmp_path / "out")]
+    with started(call, env=environment, stdout=subprocess.PIPE) as process:
+        wait_until(lambda: begun() == 2, process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT)  # to the end of a pipe that all workers hold open
+    assert process.returncode == -signal.SIGINT
+    assert begun() == 2
 
 
 def test_a_stale_checkpoint_is_left_behind(tmp_path, monkeypatch):

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import errno
-import multiprocessing
 import os
 import signal
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gsina.paper.grid import cluster, workers
 from gsina.paper.grid.results import Results
-from gsina.paper.grid.runner import Finished, run_jobs
+from gsina.paper.grid.runner import compute, run_job, run_jobs
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
+from gsina.runs.recipe import Recipe
+from gsina.training.listeners import OnEpoch
 
 
 def jobs(count: int, epochs: int = 1) -> list[Job]:
@@ -26,22 +24,30 @@ def jobs(count: int, epochs: int = 1) -> list[Job]:
     return [Job(recipe, seed) for seed in range(count)]
 
 
-def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
-    killed: list[int] = []
+def die_once(marker: Path) -> OnEpoch:
+    """Kill the process after its first epoch, unless that has happened before."""
 
-    def kill_one() -> None:
-        while not killed:
-            for child in multiprocessing.active_children():
-                if child.pid is not None and not killed:
-                    os.kill(child.pid, signal.SIGKILL)
-                    killed.append(child.pid)
-            time.sleep(0.05)
+    def die(record: dict[str, object]) -> None:
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    thread = threading.Thread(target=kill_one)
-    thread.start()
-    ended = list(run_jobs(jobs(3), Results(tmp_path), processes=2))
-    thread.join()
-    assert killed
+    return OnEpoch(die)
+
+
+def _run_and_die_once(
+    recipe: dict[str, object], seed: int, explainer: str | None, root: str
+) -> workers.Outcome:
+    """What a worker does, but the one with seed 0 dies at its first try."""
+    job, results = Job(Recipe.parse(recipe), seed, explainer), Results(Path(root))
+    finished = run_job(job, results, [die_once(Path(root) / "died")] if seed == 0 else [])
+    return finished.result, finished.error
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_run_plain", _run_and_die_once)
+    ended = list(run_jobs(jobs(3, epochs=2), Results(tmp_path), processes=2))
+    assert (tmp_path / "died").exists()
     assert sorted(one.job.seed for one in ended) == [0, 1, 2]
     assert [one.error for one in ended] == [None] * 3
 
@@ -84,42 +90,24 @@ def test_an_address_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> Non
         cluster.connect("127.0.0.1:9")
 
 
-@pytest.fixture(scope="module")
-def ray_cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
-
-
-def workers_of_ray() -> list[int]:
-    """Processes that run a job now."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if b"ray::_run_remote" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("ray_cluster")
-def test_ray_gives_the_files_of_one_process(tmp_path: Path) -> None:
-    some = jobs(3, epochs=60)  # long enough to be caught at work
+def test_ray_gives_the_files_of_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some, died = jobs(3, epochs=2), tmp_path / "died"
     here, there = Results(tmp_path / "here"), Results(tmp_path / "there")
     list(run_jobs(some, here))
-    ended: list[Finished] = []
-    thread = threading.Thread(target=lambda: ended.extend(run_jobs(some, there, cluster="auto")))
-    thread.start()
-    limit = time.monotonic() + 60
-    while not (running := workers_of_ray()) and time.monotonic() < limit and thread.is_alive():
-        time.sleep(0.02)
-    for pid in running[:1]:
-        os.kill(pid, signal.SIGKILL)
-    thread.join()
-    assert running, "no worker was seen, so none was killed"
+    plain, listeners = cluster._run_remote, [die_once(died)]
+
+    def run_and_die_once(recipe: dict[str, object], seed: int, explainer: str | None) -> object:
+        if seed == 0 and not died.exists():
+            compute(Job(Recipe.parse(recipe), seed, explainer), listeners)
+        return plain(recipe, seed, explainer)
+
+    monkeypatch.setattr(cluster, "_run_remote", run_and_die_once)
+    ended = list(run_jobs(some, there, cluster="auto"))
+    assert died.exists(), "no worker was killed"
     assert [one.error for one in ended] == [None] * 3
     for job in some:
         first, second = here.load(job), there.load(job)
