@@ -12,6 +12,7 @@ import pytest
 from gsina.paper.grid import cluster, workers
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import compute, run_job, run_jobs
+from gsina.runs import ray_cluster
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
@@ -85,9 +86,9 @@ def test_a_full_disk_in_the_middle_of_a_grid_loses_nothing(
 
 def test_an_address_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray")
-    monkeypatch.setattr(cluster, "PATIENCE", 4)
+    monkeypatch.setattr(ray_cluster, "PATIENCE", 4)
     with pytest.raises(ValueError, match=r"no Ray cluster answers at 127\.0\.0\.1:9 within 4 s"):
-        cluster.connect("127.0.0.1:9")
+        ray_cluster.connect("127.0.0.1:9")
 
 
 @pytest.mark.slow
