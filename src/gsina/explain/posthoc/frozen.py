@@ -64,7 +64,7 @@ class FrozenModel(nn.Module):
         if batch_size is None:
             batch_size = int(batch.max()) + 1
         edge_graph = batch.index_select(0, edge_index[0])
-        graphs = Batch(x, edge_index, batch, edge_graph, batch_size, edge_attr)
+        graphs = Batch(x, edge_index, batch, edge_graph, batch_size, edge_attr=edge_attr)
         logits: Tensor = self.predictor(graphs)
         return logits
 
