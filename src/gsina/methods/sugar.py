@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
+from gsina.graphs.fields import take
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts import contrast
@@ -186,17 +187,11 @@ def keep_edges(batch: Batch, edges: Tensor) -> Batch:
     kept = edges.nonzero().squeeze(1)
     if kept.numel() == batch.num_edges:
         return batch
-    rows = {
-        name: value.index_select(0, kept)
-        for name in ("edge_graph", "edge_attr", "edge_truth")
-        if (value := getattr(batch, name)) is not None
-    }
     reverse = batch.reverse
     if reverse is not None:
         reverse = (edges.cumsum(0) - 1)[reverse[kept]]
-    return replace(
-        batch, edge_index=batch.edge_index.index_select(1, kept), reverse=reverse, **rows
-    )
+    edge_index = batch.edge_index.index_select(1, kept)
+    return replace(batch, edge_index=edge_index, reverse=reverse, **take(batch, {"edge": kept}))
 
 
 def similarity(one: Tensor, other: Tensor, edges: Tensor, batch: Batch) -> Tensor:

@@ -181,8 +181,8 @@ def make_picture(
     layout: Callable[[int, NDArray[np.int64]], Floats] | None = None,
 ) -> Picture:
     """Cut one graph out and lay it out, by ``layout`` from its nodes and edges if that is given."""
-    nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
-    edges = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
+    rows = graphs.rows_of(graph)
+    nodes, edges = rows["node"], rows["edge"]
     assert predictions.edge is not None
     weight = predictions.edge[edges].double().numpy()
     ends = np.sort(graphs.edge_index[:, edges].numpy().T, axis=1).reshape(-1, 2)
