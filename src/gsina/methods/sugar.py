@@ -122,7 +122,7 @@ class SuGAr(Method):
         members = []
         for _ in range(config.members):
             extractor = spec.network()
-            channels: int = extractor.out_channels
+            channels = extractor.out_channels
             network = spec.network(channels if config.predict_from == "embedding" else None)
             splitter = Splitter(extractor, channels, config.ratio, config.scorer)
             predictor = Predictor(network, None, network.readout)

@@ -25,6 +25,7 @@ from gsina.datasets.catalog import DATASETS
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.methods import METHODS, make_config
 from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.training.selection import SELECTIONS
 
@@ -62,10 +63,6 @@ class MethodPart(_Part):
         return self
 
 
-#: Arguments of a backbone that the data and the task decide.
-NO_OPTIONS = ("in_channels", "edge_channels", "out_channels")
-
-
 class BackbonePart(_Part):
     """Which network, with its settings."""
 
@@ -75,7 +72,7 @@ class BackbonePart(_Part):
     @model_validator(mode="after")
     def _known(self) -> BackbonePart:
         make = BACKBONES[check_name(self.name, BACKBONES, "backbone")]
-        check_options(make, self.options, f"backbone {self.name}", leave_out=NO_OPTIONS)
+        check_options(make, self.options, f"backbone {self.name}", leave_out=DATA_SIDE)
         check_ranges(self.options)
         return self
 
