@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch as PygBatch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, InMemoryDataset
 
+from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.ops.edges import reverse_edges
 
@@ -46,6 +47,14 @@ def graphs(draw: st.DrawFn) -> Data:
 def graphs_and_ids(draw: st.DrawFn) -> tuple[list[Data], list[int]]:
     found = draw(st.lists(graphs(), min_size=1, max_size=6))
     return found, draw(st.lists(st.integers(0, len(found) - 1), min_size=1, max_size=10))
+
+
+class Collated(InMemoryDataset):  # type: ignore[misc]
+    """A dataset as PyG keeps it in memory."""
+
+    def __init__(self, graphs: list[Data]) -> None:
+        super().__init__()
+        self.data, self.slices = self.collate(graphs)
 
 
 def three() -> PackedGraphs:
@@ -110,6 +119,17 @@ def test_there_and_back(case: tuple[list[Data], list[int]]) -> None:
         assert torch.equal(getattr(again, name), value), name
     same = PackedGraphs(**packed.tensors())
     assert same.tensors().keys() == packed.tensors().keys()
+
+
+def test_whatever_pyg_keeps_graphs_in() -> None:
+    singles = three().to_pyg()
+    whole = Collated(singles)
+    for kept in (singles, iter(singles), PygBatch.from_data_list(singles), whole, whole[:]):
+        found = PackedGraphs.from_pyg(kept)
+        for name, value in three().tensors().items():
+            assert torch.equal(found.tensors()[name], value), name
+    assert_same(PackedGraphs.from_pyg(singles[0]), three()[[0]])
+    assert len(PackedGraphs.from_pyg(whole[1:])) == 2
 
 
 @given(graphs_and_ids())
@@ -237,13 +257,14 @@ def parts(**changes: Tensor) -> dict[str, Tensor]:
     ("changes", "message"),
     [
         ({"edge_ptr": torch.tensor([0, 2])}, "describes 2 graphs but edge_ptr 1"),
-        ({"x": torch.zeros(5, 1)}, "end at 4 nodes and 2 edges, but there are 5 and 2"),
+        ({"x": torch.zeros(5, 1)}, "x has 5 rows; expected one per node, that is 4"),
         ({"node_ptr": torch.tensor([0, 5, 4])}, "node_ptr must hold offsets"),
         ({"node_ptr": torch.tensor([1, 2, 4])}, "node_ptr must hold offsets"),
         ({"edge_ptr": torch.tensor([], dtype=torch.long)}, "edge_ptr must hold offsets"),
-        ({"y": torch.zeros(3)}, "y has 3 rows; expected one a graph, that is 2"),
-        ({"edge_attr": torch.zeros(1, 1)}, "edge_attr has 1 rows; expected one a edge"),
-        ({"node_truth": torch.zeros(2)}, "node_truth has 2 rows; expected one a node"),
+        ({"y": torch.zeros(3)}, "y has 3 rows; expected one per graph, that is 2"),
+        ({"edge_attr": torch.zeros(1, 1)}, "edge_attr has 1 rows; expected one per edge"),
+        ({"edge_ptr": torch.tensor([0, 1, 3])}, "edge_index has 2 columns; expected one per edge"),
+        ({"node_truth": torch.zeros(2)}, "node_truth has 2 rows; expected one per node"),
         # Node 2 exists in the dataset, but not in the graph of that edge.
         ({"edge_index": torch.tensor([[0, 1], [2, 0]])}, "a node that its graph does not have"),
         ({"edge_index": torch.tensor([[0, -1], [1, 0]])}, "a node that its graph does not have"),
@@ -297,6 +318,8 @@ def test_graphs_that_cannot_be_packed(second: Any, message: str) -> None:
 def test_nothing_to_pack() -> None:
     with pytest.raises(ValueError, match="got no graphs"):
         PackedGraphs.from_pyg([])
+    with pytest.raises(ValueError, match="got a int, expected a list of PyG Data"):
+        PackedGraphs.from_pyg(3)
 
 
 def test_node_level_labels_travel_through_batches_and_pyg() -> None:
@@ -317,3 +340,8 @@ def test_node_level_labels_travel_through_batches_and_pyg() -> None:
     for name, value in graphs.tensors().items():
         torch.testing.assert_close(back.tensors()[name], value)
         torch.testing.assert_close(again.tensors()[name], value)
+    for ids in ([0, 1], [1]):
+        there = graphs.batch(ids)
+        pyg = there.to_pyg()
+        assert torch.equal(pyg.train_mask, there.mask)
+        assert_same(Batch.from_pyg(pyg), there, ("x", "edge_index", "y", "mask", "node_graph"))

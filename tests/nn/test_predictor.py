@@ -74,6 +74,13 @@ def test_classify_goes_on_from_embed() -> None:
     assert torch.equal(predictor.classify(states, batch), predictor(batch, Attention(weight, None)))
 
 
+def test_only_a_backbone_is_taken_for_one() -> None:
+    predictor = NetworkSpec("gin", 4).predictor(Task("multiclass", 3))
+    assert predictor.backbone is predictor.network
+    with pytest.raises(ValueError, match="a predictor with a Edged, expected a backbone"):
+        _ = Predictor(Edged()).backbone
+
+
 def test_unknown_readout() -> None:
     with pytest.raises(ValueError, match="unknown readout 'summ'; did you mean 'sum'"):
         Predictor(Edged(), readout="summ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +22,7 @@ def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
     """Graphs of any kind as packed ones.
 
     Args:
-        graphs: ``PackedGraphs``, a batch, a PyG ``Data``, or a list or PyG dataset of these.
+        graphs: ``PackedGraphs``, a batch, or a PyG ``Data``, ``Batch``, ``Dataset`` or list.
         level: Whether labels belong to graphs or to nodes.
     """
     if isinstance(graphs, PackedGraphs):
@@ -34,12 +33,6 @@ def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
         raise InputError(
             "got a whole dataset, expected one set of graphs; pass one of its splits, such as "
             "dataset.test."
-        )
-    if getattr(graphs, "edge_index", None) is not None:
-        graphs = graphs.to_data_list() if hasattr(graphs, "to_data_list") else [graphs]
-    if not isinstance(graphs, Iterable):
-        raise InputError(
-            f"got a {type(graphs).__name__}, expected a list of PyG Data objects or PackedGraphs."
         )
     return PackedGraphs.from_pyg(graphs, level)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import make_encoder
 from gsina.nn.network import run_network
 from gsina.nn.predictor import NetworkSpec
@@ -33,15 +34,15 @@ class OwnSpec(NetworkSpec):
 
     make: OwnBackbone | None = None
 
-    def _make(self) -> Any:
+    def _make(self) -> Callable[..., Adapted]:
         assert self.make is not None
         return partial(_adapted, self.make)
 
 
 def _adapted(
     make: OwnBackbone,
-    features: int | Sequence[int],
-    edge_channels: int | Sequence[int] = 0,
+    features: Features,
+    edge_channels: Features = 0,
     **options: Any,
 ) -> Adapted:
     """A fresh network behind encoders of categorical features."""
@@ -58,8 +59,8 @@ def _adapted(
 
 def own_spec(
     backbone: OwnBackbone,
-    in_channels: int | Sequence[int],
-    edge_channels: int | Sequence[int],
+    in_channels: Features,
+    edge_channels: Features,
     options: dict[str, Any],
 ) -> OwnSpec:
     """How to make the networks of a user's own backbone."""
@@ -68,7 +69,7 @@ def own_spec(
     return OwnSpec(f"own:{name}", in_channels, edge_channels, options, backbone)
 
 
-class Adapted(nn.Module):
+class Adapted(BackboneModule):
     """A user's network that takes all that a backbone takes.
 
     Args:
@@ -82,8 +83,8 @@ class Adapted(nn.Module):
     def __init__(
         self,
         network: nn.Module,
-        features: int | Sequence[int],
-        edge_features: int | Sequence[int],
+        features: Features,
+        edge_features: Features,
         inside: int,
         width: int,
     ) -> None:
@@ -117,11 +118,8 @@ class Adapted(nn.Module):
 
     def make_head(self, out_channels: int) -> nn.Module:
         """The network's own head, or one linear layer."""
-        make = getattr(self.network, "make_head", None)
-        head: nn.Module = (
-            make(out_channels) if callable(make) else nn.Linear(self.out_channels, out_channels)
-        )
-        return head
+        own: Callable[[int], nn.Module] = getattr(self.network, "make_head", super().make_head)
+        return own(out_channels)
 
 
 def _fresh(network: nn.Module) -> nn.Module:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.training.evaluate import Predictions
 
@@ -48,26 +49,20 @@ def neighbourhoods(
     kept = [_around(graphs.edge_index, int(node), weights, graphs.x.size(0)) for node in nodes]
     members = [part for part, _ in kept]
     edges = [part for _, part in kept]
-    chosen = torch.cat(edges)
     local = [
         torch.searchsorted(part, graphs.edge_index[:, edge])
         for part, edge in zip(members, edges, strict=True)
     ]
+    rows = {"node": torch.cat(members), "edge": torch.cat(edges), "label": nodes}
     y = graphs.node_y
     small = PackedGraphs(
-        x=graphs.x[torch.cat(members)],
+        x=graphs.x[rows["node"]],
         edge_index=torch.cat(local, dim=1),
         node_ptr=offsets(torch.tensor([len(part) for part in members])),
         edge_ptr=offsets(torch.tensor([len(part) for part in edges])),
         y=None if y is None else y[nodes],
     )
-    found = replace(
-        predictions,
-        logits=predictions.logits[nodes],
-        edge=None if weights is None else weights[chosen],
-        node=None if predictions.node is None else predictions.node[torch.cat(members)],
-        scores=None if predictions.scores is None else predictions.scores[chosen],
-    )
+    found = replace(predictions, **take(predictions, rows))
     labels = [[names[other] for other in part.tolist()] for part in members]
     centres = [
         int(torch.searchsorted(part, node)) for node, part in zip(nodes, members, strict=True)

@@ -8,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
 from gsina.errors import InputError
 from gsina.explain.report import node_page, page
 from gsina.formats.assemble import NodeGraph, Rows
-from gsina.graphs.packed import PackedGraphs, offsets
+from gsina.graphs.fields import take
+from gsina.graphs.packed import PackedGraphs
 from gsina.models.answers import confidence, truth
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, read_files
@@ -92,14 +90,12 @@ def _explain_rows(
     if not best:
         raise InputError(f"{file} has no row that can be read, so there is nothing to show.")
     best.sort(reverse=True)
-    graphs, predictions = _join(best)
-    names = [one.name for one in best]
     page(
         path=out,
         model=model,
-        graphs=graphs,
-        predictions=predictions,
-        names=names,
+        graphs=PackedGraphs.join([one.graph for one in best]),
+        predictions=Predictions.join([one.prediction for one in best]),
+        names=[one.name for one in best],
         name=file,
         summary=[
             ("model", _model_in_words(model, model_name)),
@@ -150,40 +146,8 @@ def _order(model: Model) -> str:
 
 
 def _one(graphs: PackedGraphs, found: Predictions, graph: int) -> tuple[PackedGraphs, Predictions]:
-    nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
-    edges = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
-
-    def part(values: Tensor | None, rows: slice) -> Tensor | None:
-        return None if values is None else values[rows].clone()
-
-    prediction = Predictions(
-        found.logits[[graph]],
-        part(found.edge, edges),
-        part(found.node, nodes),
-        part(found.scores, edges),
-    )
-    return graphs[[graph]], prediction
-
-
-def _join(best: list[Found]) -> tuple[PackedGraphs, Predictions]:
-    """The graphs and their predictions end to end."""
-
-    def cat(values: list[Tensor | None], dim: int = 0) -> Tensor | None:
-        there = [value for value in values if value is not None]
-        return torch.cat(there, dim) if len(there) == len(values) else None
-
-    graphs, found = [one.graph for one in best], [one.prediction for one in best]
-    joined = PackedGraphs(
-        x=torch.cat([graph.x for graph in graphs]),
-        edge_index=torch.cat([graph.edge_index for graph in graphs], dim=1),
-        node_ptr=offsets(torch.tensor([graph.x.size(0) for graph in graphs])),
-        edge_ptr=offsets(torch.tensor([graph.edge_index.size(1) for graph in graphs])),
-        y=cat([graph.y for graph in graphs]),
-    )
-    predictions = Predictions(
-        torch.cat([one.logits for one in found]),
-        cat([one.edge for one in found]),
-        cat([one.node for one in found]),
-        cat([one.scores for one in found]),
-    )
-    return joined, predictions
+    rows = graphs.rows_of(graph)
+    parts = take(found, rows | {"label": rows["graph"]})
+    # Copies, for a view would keep the whole piece of the file in memory.
+    copies = {name: value.clone() for name, value in parts.items()}
+    return graphs[[graph]], replace(found, **copies)

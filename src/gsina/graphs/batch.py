@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,45 +10,35 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.graphs.fields import EDGE, LABEL, NODE, GraphFields, columns, read_pyg
 from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(GraphFields):
     """Several graphs side by side, as one graph with no edges between its parts.
 
     Edges of one graph are contiguous, and so are nodes; graphs are in order. A single large graph
     is a batch of one.
 
     Attributes:
-        x: Node features ``[N, F]``, float, or int64 for categorical features.
         edge_index: Source and target of every edge ``[2, E]``, int64.
         node_graph: Graph of every node ``[N]``, int64, ascending.
         edge_graph: Graph of every edge ``[E]``, int64, ascending.
         num_graphs: Number of graphs G, known on the host.
-        edge_attr: Edge features ``[E, D]``.
         y: Labels, as the :class:`~gsina.graphs.task.Task` says.
-        edge_truth: Whether an edge belongs to the true explanation ``[E]``, bool.
-        node_truth: Whether a node belongs to the true explanation ``[N]``, bool.
-        environment: Environment (domain) of every graph ``[G]``, int64.
         reverse: Index of the opposite edge of every edge, itself where there is none ``[E]``;
             ``None`` if no edge has an opposite.
-        mask: Nodes that count in the loss ``[N]``, bool; node level only.
     """
 
-    x: Tensor
+    # No level for those that hold numbers of nodes or edges: whoever takes rows must number anew.
     edge_index: Tensor
-    node_graph: Tensor
-    edge_graph: Tensor
+    node_graph: Tensor = field(metadata=NODE)
+    edge_graph: Tensor = field(metadata=EDGE)
     num_graphs: int
-    edge_attr: Tensor | None = None
-    y: Tensor | None = None
-    edge_truth: Tensor | None = None
-    node_truth: Tensor | None = None
-    environment: Tensor | None = None
+    y: Tensor | None = field(default=None, metadata=LABEL)
     reverse: Tensor | None = None
-    mask: Tensor | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -90,63 +80,43 @@ class Batch:
 
     @classmethod
     def from_pyg(cls, data: Any) -> Batch:
-        """Convert a PyG ``Data`` (one graph) or ``Batch`` (several)."""
-        if getattr(data, "edge_index", None) is None:
-            raise InputError(
-                f"expected a PyG Data or Batch with an edge_index, got a {type(data).__name__} "
-                "without; a graph that has no edges needs one of shape [2, 0]."
-            )
-        num_nodes = data.num_nodes
-        device = data.edge_index.device
+        """Convert a PyG ``Data`` (one graph) or ``Batch`` (several); ``train_mask`` is the mask."""
+        sources = {column.name: column.name for column in columns(GraphFields)}
+        parts = read_pyg(data, sources | {"y": "y", "mask": "train_mask"})
+        edge_index, num_nodes = data.edge_index, data.num_nodes
         node_graph = getattr(data, "batch", None)
+        num_graphs = 1 if node_graph is None else int(data.num_graphs)
         if node_graph is None:
-            node_graph = torch.zeros(num_nodes, dtype=torch.long, device=device)
-            num_graphs = 1
-        else:
-            num_graphs = int(data.num_graphs)
-        edge_graph = node_graph[data.edge_index[0]]
+            node_graph = torch.zeros(num_nodes, dtype=torch.long, device=edge_index.device)
+        edge_graph = node_graph[edge_index[0]]
         for name, graph in (("nodes", node_graph), ("edges", edge_graph)):
             if bool((graph.diff() < 0).any()):
                 raise InputError(
                     f"the {name} of this PyG batch are not in the order of its graphs, which every "
                     "batch here needs; build it with torch_geometric's Batch.from_data_list."
                 )
-        x = data.x if data.x is not None else torch.ones(num_nodes, 1, device=device)
-        edge_attr = getattr(data, "edge_attr", None)
-        if edge_attr is not None and edge_attr.dim() == 1:
-            edge_attr = edge_attr.view(-1, 1)
         return cls(
-            x=x.view(-1, 1) if x.dim() == 1 else x,
-            edge_index=data.edge_index,
+            edge_index=edge_index,
             node_graph=node_graph,
             edge_graph=edge_graph,
             num_graphs=num_graphs,
-            edge_attr=edge_attr,
-            y=getattr(data, "y", None),
-            edge_truth=getattr(data, "edge_truth", None),
-            node_truth=getattr(data, "node_truth", None),
-            environment=getattr(data, "environment", None),
-            reverse=reverse_edges(data.edge_index, num_nodes),
-            mask=getattr(data, "train_mask", None),
+            reverse=reverse_edges(edge_index, num_nodes),
+            **parts,
         )
 
     def to_pyg(self) -> Any:
         """Convert into a PyG ``Batch``; ``batch.to_data_list()`` splits it again.
 
-        One graph with labels (or a mask) of its nodes becomes a PyG ``Data`` with ``train_mask``.
+        The mask is called ``train_mask``. One graph with labels (or a mask) of its nodes becomes a
+        PyG ``Data``.
         """
         if self.num_graphs == 0:
             raise InputError("this batch has no graphs; PyG cannot hold a batch of none.")
         from torch_geometric.data import Batch as PygBatch
-        from torch_geometric.data import Data
-
-        per_node = self.y is not None and self.y.size(0) != self.num_graphs
-        if self.num_graphs == 1 and (per_node or self.mask is not None):
-            names = ("x", "edge_index", "edge_attr", "y", "edge_truth", "node_truth")
-            parts = {name: getattr(self, name) for name in names}
-            parts["train_mask"] = self.mask
-            return Data(**{name: value for name, value in parts.items() if value is not None})
 
         from gsina.graphs.packed import PackedGraphs
 
-        return PygBatch.from_data_list(PackedGraphs.from_batch(self).to_pyg())
+        graphs = PackedGraphs.from_batch(self)
+        found = graphs.to_pyg(mask="train_mask")
+        alone = len(found) == 1 and (graphs.node_y is not None or self.mask is not None)
+        return found[0] if alone else PygBatch.from_data_list(found)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.graphs.batch import Batch
+from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.ops.adjacency import SortedEdges, adjacency
 from gsina.ops.edges import reverse_edges
@@ -141,15 +142,11 @@ def subgraph(whole: Batch, seeds: Tensor, edges: Tensor) -> Batch:
     kept, node_graph = torch.unique_consecutive(whole.node_graph[nodes], return_inverse=True)
     mask = torch.zeros(nodes.numel(), dtype=torch.bool)
     mask[torch.searchsorted(nodes, seeds)] = True
+    parts = take(whole, {"graph": kept, "node": nodes, "edge": edges, "label": nodes})
+    parts |= {"node_graph": node_graph, "edge_graph": node_graph[edge_index[1]], "mask": mask}
     return Batch(
-        x=whole.x[nodes],
         edge_index=edge_index,
-        node_graph=node_graph,
-        edge_graph=node_graph[edge_index[1]],
         num_graphs=kept.numel(),
-        edge_attr=None if whole.edge_attr is None else whole.edge_attr[edges],
-        y=whole.labels[nodes],
-        environment=None if whole.environment is None else whole.environment[kept],
         reverse=reverse_edges(edge_index, nodes.numel()),
-        mask=mask,
+        **parts,
     )

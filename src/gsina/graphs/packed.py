@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,12 +12,9 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.graphs.batch import Batch
+from gsina.graphs.fields import ENDS, GRAPH, NODE, GraphFields, columns, join, read_pyg, take
 from gsina.graphs.task import Level
 from gsina.ops.edges import reverse_edges
-
-PER_NODE = ("x", "node_y", "mask", "node_truth")
-PER_EDGE = ("edge_attr", "edge_truth")
-PER_GRAPH = ("y", "environment")
 
 
 def offsets(counts: Tensor) -> Tensor:
@@ -27,41 +24,27 @@ def offsets(counts: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class PackedGraphs:
+class PackedGraphs(GraphFields):
     """Graphs stored end to end; ``len()`` is their number.
 
     Attributes:
-        x: Node features of all graphs ``[N, F]``.
         edge_index: Edges ``[2, E]`` with node ids *local* to their graph (0 .. nodes - 1).
         node_ptr: Offsets of the nodes of each graph ``[G + 1]``.
         edge_ptr: Offsets of the edges of each graph ``[G + 1]``.
-        y: Labels, one row a graph.
-        edge_attr: Edge features ``[E, D]``.
-        edge_truth: Ground-truth explanation of edges ``[E]``, bool.
-        node_truth: Ground-truth explanation of nodes ``[N]``, bool.
-        environment: Environment of each graph ``[G]``.
-        node_y: Labels, one row a node; at node level, in place of ``y``.
-        mask: Nodes that count in loss and score ``[N]``, bool; ``None`` for all.
+        y: Labels, one row per graph.
+        node_y: Labels, one row per node; at node level, in place of ``y``.
     """
 
-    x: Tensor
-    edge_index: Tensor
+    edge_index: Tensor = field(metadata=ENDS)
     node_ptr: Tensor
     edge_ptr: Tensor
-    y: Tensor | None = None
-    edge_attr: Tensor | None = None
-    edge_truth: Tensor | None = None
-    node_truth: Tensor | None = None
-    environment: Tensor | None = None
-    node_y: Tensor | None = None
-    mask: Tensor | None = None
+    y: Tensor | None = field(default=None, metadata=GRAPH)
+    node_y: Tensor | None = field(default=None, metadata=NODE)
 
     def __post_init__(self) -> None:
         # Selecting rows of a strided tensor copies all of it first: a batch would cost the dataset.
         for name, value in self.tensors().items():
             object.__setattr__(self, name, value.contiguous())
-        graphs = self.node_ptr.numel() - 1
-        nodes, edges = self.x.size(0), self.edge_index.size(1)
         for name in ("node_ptr", "edge_ptr"):
             ptr = getattr(self, name)
             if ptr.numel() == 0 or int(ptr[0]) != 0 or bool((ptr.diff() < 0).any()):
@@ -69,28 +52,20 @@ class PackedGraphs:
                     f"{name} must hold offsets that start at 0 and never fall; make them from "
                     "counts with gsina.graphs.packed.offsets."
                 )
-        if self.edge_ptr.numel() != graphs + 1:
+        if self.edge_ptr.numel() != self.node_ptr.numel():
             raise InputError(
-                f"node_ptr describes {graphs} graphs but edge_ptr {self.edge_ptr.numel() - 1}."
+                f"node_ptr describes {len(self)} graphs but edge_ptr {self.edge_ptr.numel() - 1}."
             )
-        if int(self.node_ptr[-1]) != nodes or int(self.edge_ptr[-1]) != edges:
-            raise InputError(
-                f"offsets end at {int(self.node_ptr[-1])} nodes and {int(self.edge_ptr[-1])} "
-                f"edges, but there are {nodes} and {edges}."
-            )
-        for names, size, what in (
-            (PER_NODE, nodes, "node"),
-            (PER_EDGE, edges, "edge"),
-            (PER_GRAPH, graphs, "graph"),
-        ):
-            for name in names:
-                value = getattr(self, name)
-                if value is not None and value.size(0) != size:
-                    raise InputError(
-                        f"{name} has {value.size(0)} rows; expected one a {what}, that is {size}."
-                    )
-        sizes = self.node_ptr.diff().repeat_interleave(self.edge_ptr.diff())
-        if bool(((self.edge_index < 0) | (self.edge_index >= sizes)).any()):
+        sizes = {"graph": len(self), "node": int(self.node_ptr[-1]), "edge": int(self.edge_ptr[-1])}
+        for name, level, dim in columns(type(self)):
+            value = getattr(self, name)
+            if value is not None and value.size(dim) != sizes[level]:
+                raise InputError(
+                    f"{name} has {value.size(dim)} {'columns' if dim else 'rows'}; expected one "
+                    f"per {level}, that is {sizes[level]}."
+                )
+        nodes = self.node_ptr.diff().repeat_interleave(self.edge_ptr.diff())
+        if bool(((self.edge_index < 0) | (self.edge_index >= nodes)).any()):
             raise InputError(
                 "an edge points to a node that its graph does not have; node ids in edge_index "
                 "must lie between 0 and the graph's number of nodes - 1."
@@ -128,19 +103,25 @@ class PackedGraphs:
             return self._single(int(ids))
         nodes, node_graph, node_start = _gather_index(self.node_ptr, ids)
         edges, edge_graph, edge_start = _gather_index(self.edge_ptr, ids)
-        edge_index = self.edge_index.index_select(1, edges) + node_start.index_select(0, edge_graph)
+        parts = _of_batch(take(self, {"graph": ids, "node": nodes, "edge": edges}))
+        parts["edge_index"] += node_start.index_select(0, edge_graph)
         reverse = self.reverse
         if reverse is not None:
             reverse = reverse.index_select(0, edges) + edge_start.index_select(0, edge_graph)
         return Batch(
-            edge_index=edge_index,
             node_graph=node_graph,
             edge_graph=edge_graph,
             num_graphs=ids.numel(),
             reverse=reverse,
-            **_of_batch(_select(self, PER_NODE, nodes) | _select(self, PER_GRAPH, ids)),
-            **_select(self, PER_EDGE, edges),
+            **parts,
         )
+
+    def rows_of(self, graph: int) -> dict[str, slice]:
+        """Where the rows of one graph lie, by level."""
+        node, edge = (
+            slice(*ptr[graph : graph + 2].tolist()) for ptr in (self.node_ptr, self.edge_ptr)
+        )
+        return {"graph": slice(graph, graph + 1), "node": node, "edge": edge}
 
     @cached_property
     def _singles(self) -> dict[int, Batch]:
@@ -152,22 +133,15 @@ class PackedGraphs:
         At node level a graph may be large, and what is found out about its edges is kept with them.
         """
         if graph not in self._singles:
-            nodes = slice(int(self.node_ptr[graph]), int(self.node_ptr[graph + 1]))
-            edges = slice(int(self.edge_ptr[graph]), int(self.edge_ptr[graph + 1]))
-            rows = {**dict.fromkeys(PER_NODE, nodes), **dict.fromkeys(PER_EDGE, edges)}
-            rows |= dict.fromkeys(PER_GRAPH, slice(graph, graph + 1))
-            parts = {
-                name: value[rows[name]]
-                for name in rows
-                if (value := getattr(self, name)) is not None
-            }
+            rows = self.rows_of(graph)
+            parts = _of_batch(take(self, rows))
+            parts["edge_index"] = parts["edge_index"].contiguous()
             self._singles[graph] = Batch(
-                edge_index=self.edge_index[:, edges].contiguous(),
-                node_graph=torch.zeros(nodes.stop - nodes.start, dtype=torch.long),
-                edge_graph=torch.zeros(edges.stop - edges.start, dtype=torch.long),
+                node_graph=torch.zeros(parts["x"].size(0), dtype=torch.long),
+                edge_graph=torch.zeros(parts["edge_index"].size(1), dtype=torch.long),
                 num_graphs=1,
-                reverse=None if self.reverse is None else self.reverse[edges],
-                **_of_batch(parts),
+                reverse=None if self.reverse is None else self.reverse[rows["edge"]],
+                **parts,
             )
         return self._singles[graph]
 
@@ -189,13 +163,20 @@ class PackedGraphs:
         ids = _as_ids(ids, len(self))
         nodes, _, _ = _gather_index(self.node_ptr, ids)
         edges, _, _ = _gather_index(self.edge_ptr, ids)
-        return PackedGraphs(
-            edge_index=self.edge_index.index_select(1, edges),
+        return replace(
+            self,
             node_ptr=offsets(self.node_ptr.diff()[ids]),
             edge_ptr=offsets(self.edge_ptr.diff()[ids]),
-            **_select(self, PER_NODE, nodes),
-            **_select(self, PER_EDGE, edges),
-            **_select(self, PER_GRAPH, ids),
+            **take(self, {"graph": ids, "node": nodes, "edge": edges}),
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[PackedGraphs]) -> PackedGraphs:
+        """Several sets of graphs end to end; a field that one of them lacks is left out."""
+        return cls(
+            node_ptr=offsets(torch.cat([part.node_ptr.diff() for part in parts])),
+            edge_ptr=offsets(torch.cat([part.edge_ptr.diff() for part in parts])),
+            **join(parts),
         )
 
     def to_undirected(self) -> PackedGraphs:
@@ -213,87 +194,71 @@ class PackedGraphs:
             alone = same & (self.edge_index[0] != self.edge_index[1])
         order = torch.cat([edge_graph, edge_graph[alone]]).argsort(stable=True)
         edges = torch.cat([position, position[alone]])[order]
-        edge_index = torch.cat([self.edge_index, self.edge_index[:, alone].flip(0)], dim=1)
-        return replace(
-            self,
-            edge_index=edge_index[:, order],
-            edge_ptr=offsets(torch.bincount(edge_graph[edges], minlength=len(self))),
-            **_select(self, PER_EDGE, edges),
-        )
+        parts = take(self, {"edge": edges})
+        new = order >= position.numel()
+        parts["edge_index"][:, new] = parts["edge_index"][:, new].flip(0)
+        counts = torch.bincount(edge_graph[edges], minlength=len(self))
+        return replace(self, edge_ptr=offsets(counts), **parts)
 
     @classmethod
     def from_batch(cls, batch: Batch) -> PackedGraphs:
-        """The graphs of a batch as a dataset; labels with one row a node become ``node_y``."""
+        """The graphs of a batch as a dataset; labels with one row per node become ``node_y``."""
         node_ptr = offsets(torch.bincount(batch.node_graph, minlength=batch.num_graphs))
         edge_ptr = offsets(torch.bincount(batch.edge_graph, minlength=batch.num_graphs))
+        of_nodes = batch.y is not None and (
+            batch.mask is not None or batch.y.size(0) != batch.num_graphs
+        )
+        parts = {column.name: getattr(batch, column.name) for column in columns(GraphFields)}
+        parts["node_y" if of_nodes else "y"] = batch.y
+        edge_index = batch.edge_index - node_ptr[batch.edge_graph]
+        return cls(edge_index=edge_index, node_ptr=node_ptr, edge_ptr=edge_ptr, **parts)
+
+    @classmethod
+    def from_pyg(cls, graphs: Any, level: Level = "graph", mask: str = "mask") -> PackedGraphs:
+        """Pack a PyG ``Data``, ``Batch`` or ``Dataset``, or any iterable of ``Data`` objects.
+
+        The fields of :class:`~gsina.graphs.fields.GraphFields` are taken over where the objects
+        have them. Graphs without ``x`` get one constant feature.
+
+        Args:
+            graphs: The graphs.
+            level: Whether ``y`` has one row per graph or one per node.
+            mask: The attribute that holds the mask, which is read at node level only.
+        """
+        from torch_geometric.data.data import BaseData
+
+        if isinstance(graphs, BaseData):  # a Batch is one of several graphs
+            graphs = graphs.to_data_list() if hasattr(graphs, "to_data_list") else [graphs]
+        if not isinstance(graphs, Iterable):
+            raise InputError(f"got a {type(graphs).__name__}, expected a list of PyG Data objects.")
+        sources = {column.name: column.name for column in columns(cls)}
+        if level == "node":
+            sources |= {"node_y": sources.pop("y"), "mask": mask}
+        else:
+            del sources["node_y"], sources["mask"]
+        found = [read_pyg(graph, sources) for graph in graphs]
+        if not found:
+            raise InputError("got no graphs to pack; expected at least one PyG Data object.")
+        _check_alike(found)
         return cls(
-            edge_index=batch.edge_index - node_ptr[batch.edge_graph],
-            node_ptr=node_ptr,
-            edge_ptr=edge_ptr,
-            **_labels(batch),  # type: ignore[arg-type]
+            node_ptr=offsets(torch.tensor([parts["x"].size(0) for parts in found])),
+            edge_ptr=offsets(torch.tensor([parts["edge_index"].size(1) for parts in found])),
             **{
-                name: getattr(batch, name)
-                for name in PER_NODE + PER_EDGE + PER_GRAPH
-                if name not in ("y", "node_y")
+                name: torch.cat([parts[name] for parts in found], dim)
+                for name, _, dim in columns(cls)
+                if name in found[0]
             },
         )
 
-    @classmethod
-    def from_pyg(cls, graphs: Iterable[Any], level: Level = "graph") -> PackedGraphs:
-        """Pack any PyG dataset or iterable of ``Data`` objects.
-
-        ``edge_truth``, ``node_truth`` and ``environment`` are taken over where the objects have
-        them. Graphs without ``x`` get one constant feature. At ``level="node"``, ``y`` has one row
-        a node, and ``mask`` is taken over.
-        """
-        graphs = list(graphs)
-        if not graphs:
-            raise InputError("got no graphs to pack; expected at least one PyG Data object.")
-        columns: dict[str, list[Tensor]] = {}
-        for number, graph in enumerate(graphs):
-            found = _from_data(graph, level)
-            if columns and set(found) != set(columns):
-                raise InputError(
-                    f"graph {number} has {sorted(found)} but the graphs before it have "
-                    f"{sorted(columns)}; all graphs of a dataset need the same fields."
-                )
-            for name, value in found.items():
-                first = columns.setdefault(name, [value])[0]
-                if name != "edge_index" and value.shape[1:] != first.shape[1:]:
-                    raise InputError(
-                        f"{name} of graph {number} has rows of shape {list(value.shape[1:])}, of "
-                        f"graph 0 {list(first.shape[1:])}; all graphs of a dataset need the same."
-                    )
-                if number:
-                    columns[name].append(value)
-        node_counts = torch.tensor([value.size(0) for value in columns["x"]])
-        edge_counts = torch.tensor([value.size(1) for value in columns["edge_index"]])
-        return cls(
-            edge_index=torch.cat(columns.pop("edge_index"), dim=1),
-            node_ptr=offsets(node_counts),
-            edge_ptr=offsets(edge_counts),
-            **{name: torch.cat(values) for name, values in columns.items()},
-        )
-
-    def to_pyg(self) -> list[Any]:
-        """One PyG ``Data`` object a graph."""
+    def to_pyg(self, mask: str = "mask") -> list[Any]:
+        """One PyG ``Data`` object per graph; ``mask`` is the attribute that holds the mask."""
         from torch_geometric.data import Data
 
-        graphs = []
-        for graph in range(len(self)):
-            nodes = slice(int(self.node_ptr[graph]), int(self.node_ptr[graph + 1]))
-            edges = slice(int(self.edge_ptr[graph]), int(self.edge_ptr[graph + 1]))
-            parts = {"edge_index": self.edge_index[:, edges]}
-            for names, rows in (
-                (PER_NODE, nodes),
-                (PER_EDGE, edges),
-                (PER_GRAPH, slice(graph, graph + 1)),
-            ):
-                for name in names:
-                    if (value := getattr(self, name)) is not None:
-                        parts["y" if name == "node_y" else name] = value[rows]
-            graphs.append(Data(**parts))
-        return graphs
+        names = {"node_y": "y", "mask": mask}
+        return [
+            Data(**{names.get(name, name): value for name, value in parts.items()})
+            for parts in (take(self, self.rows_of(graph)) for graph in range(len(self)))
+        ]
 
     def tensors(self) -> dict[str, Tensor]:
         """All tensors that are there, by field name; the inverse of ``PackedGraphs(**tensors)``."""
@@ -338,51 +303,25 @@ def _gather_index(ptr: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return torch.arange(group.numel()) + shift, group, new_start
 
 
-def _select(data: PackedGraphs, names: Sequence[str], rows: Tensor) -> dict[str, Tensor]:
-    return {
-        name: value.index_select(0, rows)
-        for name in names
-        if (value := getattr(data, name)) is not None
-    }
+def _check_alike(found: Sequence[dict[str, Tensor]]) -> None:
+    """Refuse graphs that cannot be joined, because their fields or the rows of one differ."""
+    first = {name: value.shape[1:] for name, value in found[0].items()}
+    for number, parts in enumerate(found):
+        if parts.keys() != first.keys():
+            raise InputError(
+                f"graph {number} has {sorted(parts)} but the graphs before it have "
+                f"{sorted(first)}; all graphs of a dataset need the same fields."
+            )
+        for name, value in parts.items():
+            if value.shape[1:] != first[name] and name != "edge_index":
+                raise InputError(
+                    f"{name} of graph {number} has rows of shape {list(value.shape[1:])}, of "
+                    f"graph 0 {list(first[name])}; all graphs of a dataset need the same."
+                )
 
 
-def _labels(batch: Batch) -> dict[str, Tensor | None]:
-    """``y`` or ``node_y`` of a batch, which has one name for both."""
-    of_nodes = batch.y is not None and (
-        batch.mask is not None or batch.y.size(0) != batch.num_graphs
-    )
-    return {"node_y" if of_nodes else "y": batch.y}
-
-
-def _of_batch(columns: dict[str, Tensor]) -> dict[str, Tensor]:
+def _of_batch(parts: dict[str, Any]) -> dict[str, Any]:
     """A batch has one ``y``: of its nodes at node level."""
-    if "node_y" in columns:
-        columns["y"] = columns.pop("node_y")
-    return columns
-
-
-def _from_data(graph: Any, level: Level) -> dict[str, Tensor]:
-    """The fields of one PyG ``Data`` in the shapes that packing needs."""
-    if getattr(graph, "edge_index", None) is None:
-        raise InputError(
-            f"expected PyG Data objects with an edge_index, got a {type(graph).__name__} without; "
-            "a graph that has no edges needs one of shape [2, 0]."
-        )
-    x = graph.x if graph.x is not None else torch.ones(graph.num_nodes, 1)
-    found = {"x": x.view(-1, 1) if x.dim() == 1 else x, "edge_index": graph.edge_index}
-    for name in ("edge_attr", "edge_truth", "node_truth"):
-        value = getattr(graph, name, None)
-        if value is not None:
-            found[name] = value
-    if "edge_attr" in found and found["edge_attr"].dim() == 1:
-        found["edge_attr"] = found["edge_attr"].view(-1, 1)
-    if level == "node":
-        for name, source in (("node_y", "y"), ("mask", "mask")):
-            if (value := getattr(graph, source, None)) is not None:
-                found[name] = value
-    for name in PER_GRAPH if level == "graph" else ("environment",):
-        value = getattr(graph, name, None)
-        if value is not None:
-            value = torch.as_tensor(value)
-            found[name] = value.view(1) if value.dim() == 0 else value
-    return found
+    if "node_y" in parts:
+        parts["y"] = parts.pop("node_y")
+    return parts

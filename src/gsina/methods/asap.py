@@ -151,7 +151,7 @@ class ASAP(Method):
     def build(cls, spec: NetworkSpec, task: Task, config: ASAPConfig) -> ASAP:
         """A fresh model: two networks of the same make."""
         network = spec.network()
-        channels: int = network.out_channels
+        channels = network.out_channels
         predictor = replace(spec, edge_channels=0).predictor(task, channels)
         return cls(network, ASAPooling(channels, config), predictor, task)
 

@@ -139,7 +139,7 @@ class CIGA(Method):
         if not isinstance(config, CIGAv2Config):
             return cls(splitter, predictor, task, config)
         rest = None
-        head = predictor.network.make_head(task.outputs)  # type: ignore[operator]
+        head = predictor.backbone.make_head(task.outputs)
         if config.spurious_network == "own":
             small = replace(spec, edge_channels=0, options={**spec.options, "num_layers": 1})
             network = small.network(inside)

@@ -128,7 +128,7 @@ class DIR(Method):
             options = {**spec.options, "hidden_channels": config.predictor_channels}
             spec = replace(spec, options=options)
         predictor = spec.predictor(task, inside)
-        confounder = predictor.network.make_head(task.outputs)  # type: ignore[operator]
+        confounder = predictor.backbone.make_head(task.outputs)
         return cls(extractor, predictor, confounder, extractor.out_channels, task, config)
 
     def forward(self, batch: Batch) -> Output:

@@ -15,6 +15,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.nn.attention import Attention
+from gsina.nn.backbones import BackboneModule
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.readout import readout
 from gsina.ops.connectivity import node_connectivity_loss
@@ -120,7 +121,9 @@ class GIB(Method):
     is computed by ``logsumexp``; a batch of one graph has no other graph, and 0 information.
     """
 
-    def __init__(self, network: nn.Module, channels: int, task: Task, config: GIBConfig) -> None:
+    def __init__(
+        self, network: BackboneModule, channels: int, task: Task, config: GIBConfig
+    ) -> None:
         super().__init__(task)
         self.config = config
         self.network = network
@@ -174,10 +177,8 @@ class GIB(Method):
         if self.config.pooling == "sum":
             subgraph = readout(h, graphs, "sum", membership)
             return Bottleneck(membership, subgraph, readout(h, graphs, "sum") / 2)
-        how: str = self.network.readout  # type: ignore[assignment]
-        return Bottleneck(
-            membership, readout(h, graphs, how, membership), readout(h, graphs, "mean")
-        )
+        subgraph = readout(h, graphs, self.network.readout, membership)
+        return Bottleneck(membership, subgraph, readout(h, graphs, "mean"))
 
     def _losses(self, squeezed: Bottleneck, batch: Batch) -> dict[str, Tensor]:
         edges = batch.edge_groups

@@ -104,8 +104,7 @@ class GSAT(Method):
     def build(cls, spec: NetworkSpec, task: Task, config: GSATConfig) -> GSAT:
         """A fresh model."""
         predictor = spec.predictor(task)
-        channels: int = predictor.network.out_channels  # type: ignore[assignment]
-        return cls(predictor, channels, task, config)
+        return cls(predictor, predictor.backbone.out_channels, task, config)
 
     def forward(self, batch: Batch) -> Output:
         """Predict from the graph weighted by (sampled) attention."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
+from gsina.graphs.fields import take
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
 from gsina.methods.parts import contrast
@@ -112,7 +113,7 @@ class SuGAr(Method):
         members = []
         for _ in range(config.members):
             extractor = spec.network()
-            channels: int = extractor.out_channels
+            channels = extractor.out_channels
             network = spec.network(channels if config.predict_from == "embedding" else None)
             splitter = Splitter(extractor, channels, config.ratio, config.scorer)
             predictor = Predictor(network, None, network.readout)
@@ -177,17 +178,11 @@ def keep_edges(batch: Batch, edges: Tensor) -> Batch:
     kept = edges.nonzero().squeeze(1)
     if kept.numel() == batch.num_edges:
         return batch
-    rows = {
-        name: value.index_select(0, kept)
-        for name in ("edge_graph", "edge_attr", "edge_truth")
-        if (value := getattr(batch, name)) is not None
-    }
     reverse = batch.reverse
     if reverse is not None:
         reverse = (edges.cumsum(0) - 1)[reverse[kept]]
-    return replace(
-        batch, edge_index=batch.edge_index.index_select(1, kept), reverse=reverse, **rows
-    )
+    edge_index = batch.edge_index.index_select(1, kept)
+    return replace(batch, edge_index=edge_index, reverse=reverse, **take(batch, {"edge": kept}))
 
 
 def similarity(one: Tensor, other: Tensor, edges: Tensor, batch: Batch) -> Tensor:

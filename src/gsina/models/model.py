@@ -18,11 +18,9 @@ from gsina.graphs.scaling import standardise
 from gsina.graphs.task import Task
 from gsina.methods import Method, build_method, make_config
 from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.evaluate import Predictions, predict, score
-
-#: Arguments of a backbone that the data and the task decide.
-DATA_SIDE = ("in_channels", "edge_channels", "out_channels")
 
 
 @dataclass(frozen=True)

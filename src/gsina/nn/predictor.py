@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 from torch import Tensor, nn
@@ -12,7 +13,8 @@ from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
-from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones import BACKBONES, Backbone, BackboneModule
+from gsina.nn.backbones.protocol import Features
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.network import run_network
 from gsina.nn.readout import READOUTS, readout
@@ -45,6 +47,16 @@ class Predictor(nn.Module):
         self.head = head
         self.readout = None if readout is None else check_name(readout, READOUTS, "readout")
         self.per_node = per_node
+
+    @property
+    def backbone(self) -> Backbone:
+        """The network, where it is a backbone and not any PyG network."""
+        if not isinstance(self.network, Backbone):
+            raise InputError(
+                f"got a predictor with a {type(self.network).__name__}, expected a backbone: a "
+                "network with out_channels, readout and make_head."
+            )
+        return self.network
 
     def embed(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """Node states, with messages multiplied by ``edge_weight`` ``[E]``."""
@@ -99,14 +111,16 @@ class NetworkSpec:
     """
 
     backbone: str
-    in_channels: int | Sequence[int]
-    edge_channels: int | Sequence[int] = 0
+    in_channels: Features
+    edge_channels: Features = 0
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_ranges(self.options)
 
-    def network(self, in_channels: int | None = None, out_channels: int | None = None) -> Any:
+    def network(
+        self, in_channels: int | None = None, out_channels: int | None = None
+    ) -> BackboneModule:
         """A fresh backbone.
 
         Args:
@@ -114,12 +128,10 @@ class NetworkSpec:
             out_channels: Width of the output, for a backbone that ``heads_itself``.
         """
         make = self._make()
-        last = {} if out_channels is None else {"out_channels": out_channels}
-        return make(
-            self.in_channels if in_channels is None else in_channels,
-            edge_channels=self.edge_channels,
-            **(self.options | last),
-        )
+        told = {"edge_channels": self.edge_channels, "out_channels": out_channels}
+        named = {name: told[name] for name in told if name in signature(make).parameters}
+        first = self.in_channels if in_channels is None else in_channels
+        return make(first, **named, **self.options)
 
     def predictor(self, task: Task, in_channels: int | None = None) -> Predictor:
         """A fresh backbone with its own head and, at graph level, its readout.
@@ -133,5 +145,5 @@ class NetworkSpec:
         pool = None if per_node else network.readout
         return Predictor(network, network.make_head(task.outputs), pool, per_node=per_node)
 
-    def _make(self) -> Any:
+    def _make(self) -> Callable[..., BackboneModule]:
         return BACKBONES[check_name(self.backbone, BACKBONES, "backbone")]

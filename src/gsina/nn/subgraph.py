@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gsina.graphs.batch import Batch
+from gsina.graphs.fields import take
 
 
 def edge_subgraph(batch: Batch, edges: Tensor) -> Batch:
@@ -27,21 +28,5 @@ def edge_subgraph(batch: Batch, edges: Tensor) -> Batch:
     new_id = touched.cumsum(0) - 1
 
     # Rows by index and not by mask: the gradient of the latter is several times slower.
-    def of_edges(values: Tensor | None) -> Tensor | None:
-        return None if values is None else values.index_select(0, kept_edges)
-
-    def of_nodes(values: Tensor | None) -> Tensor | None:
-        return None if values is None else values.index_select(0, kept_nodes)
-
-    return replace(
-        batch,
-        x=batch.x.index_select(0, kept_nodes),
-        edge_index=new_id[edge_index],
-        node_graph=batch.node_graph.index_select(0, kept_nodes),
-        edge_graph=batch.edge_graph.index_select(0, kept_edges),
-        edge_attr=of_edges(batch.edge_attr),
-        edge_truth=of_edges(batch.edge_truth),
-        node_truth=of_nodes(batch.node_truth),
-        mask=of_nodes(batch.mask),
-        reverse=None,
-    )
+    parts = take(batch, {"node": kept_nodes, "edge": kept_edges})
+    return replace(batch, edge_index=new_id[edge_index], reverse=None, **parts)

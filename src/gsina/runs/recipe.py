@@ -31,6 +31,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
 from gsina.models.train import Plan, first_epoch
 from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.loop import Settings
@@ -143,10 +144,6 @@ class MethodPart(_Part):
         return self
 
 
-#: Arguments of a backbone that the data and the task decide.
-NO_OPTIONS = ("in_channels", "edge_channels", "out_channels")
-
-
 class BackbonePart(_Part):
     """Which network, with its settings."""
 
@@ -156,7 +153,7 @@ class BackbonePart(_Part):
     @model_validator(mode="after")
     def _known(self) -> BackbonePart:
         make = BACKBONES[check_name(self.name, BACKBONES, "backbone")]
-        check_options(make, self.options, f"backbone {self.name}", leave_out=NO_OPTIONS)
+        check_options(make, self.options, f"backbone {self.name}", leave_out=DATA_SIDE)
         check_ranges(self.options)
         return self
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
 import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.graphs.fields import EDGE, LABEL, NODE, join, take
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, label_loss
@@ -28,10 +30,15 @@ class Predictions:
         scores: Scores behind the edge attention ``[E]`` or ``None``.
     """
 
-    logits: Tensor
-    edge: Tensor | None
-    node: Tensor | None
-    scores: Tensor | None
+    logits: Tensor = field(metadata=LABEL)
+    edge: Tensor | None = field(default=None, metadata=EDGE)
+    node: Tensor | None = field(default=None, metadata=NODE)
+    scores: Tensor | None = field(default=None, metadata=EDGE)
+
+    @classmethod
+    def join(cls, parts: Sequence[Predictions]) -> Predictions:
+        """The predictions for several sets of graphs end to end."""
+        return cls(**join(parts))
 
 
 def evaluation_size(method: Method, batch_size: int) -> int:
@@ -77,7 +84,7 @@ def predict(
     finally:
         method.train(training)
     in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))
-    joined = _join([part for part in in_turn if part is not None])
+    joined = Predictions.join([part for part in in_turn if part is not None])
     return joined if order is None else _put_back(joined, order, graphs, method.task.level)
 
 
@@ -92,27 +99,12 @@ def _put_back(found: Predictions, order: Tensor, graphs: PackedGraphs, level: st
         take_groups(ptr.diff().index_select(0, order), places)[0]
         for ptr in (graphs.node_ptr, graphs.edge_ptr)
     )
-    return Predictions(
-        found.logits[places if level == "graph" else nodes],
-        None if found.edge is None else found.edge[edges],
-        None if found.node is None else found.node[nodes],
-        None if found.scores is None else found.scores[edges],
-    )
+    labelled = places if level == "graph" else nodes
+    return replace(found, **take(found, {"node": nodes, "edge": edges, "label": labelled}))
 
 
 def _to_cpu(values: Tensor | None) -> Tensor | None:
     return None if values is None else values.cpu()
-
-
-def _join(parts: list[Predictions]) -> Predictions:
-    """The predictions of consecutive batches as one."""
-
-    def join(name: str) -> Tensor | None:
-        there = [value for part in parts if (value := getattr(part, name)) is not None]
-        return torch.cat(there) if there else None
-
-    logits = torch.cat([part.logits for part in parts])
-    return Predictions(logits, join("edge"), join("node"), join("scores"))
 
 
 def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[str, float]:

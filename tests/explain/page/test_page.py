@@ -1,4 +1,4 @@
-"""The page without a browser: its solver under node, its data, its texts and layouts."""
+"""The page without a browser: its solver under node, its data and its texts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 import page_cases
 import tiny
 from gsina.explain.page import PageGraph, page_graphs, write_page
-from gsina.explain.page.layout import STRESSED, layout
 from gsina.explain.page.molecule import draw_molecule
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -232,31 +230,6 @@ def test_a_string_of_another_molecule_leaves_the_general_layout() -> None:
     assert [page.node_labels for page in pages] == [(), (), ()]
     assert all(page.positions.isfinite().all() for page in pages)
     assert draw_molecule("no molecule") is None
-
-
-@pytest.mark.parametrize("nodes", [0, 1, 2, 3, 12, STRESSED + 200])
-def test_a_layout_is_finite_stable_and_apart(nodes: int) -> None:
-    edges = np.stack([np.arange(max(nodes - 1, 0)), np.arange(1, max(nodes, 1))])
-    place = layout(nodes, edges)
-    assert place.shape == (nodes, 2)
-    assert np.isfinite(place).all()
-    assert np.array_equal(place, layout(nodes, edges))
-    if nodes > 1:
-        assert np.linalg.norm(place[edges[0]] - place[edges[1]], axis=1).min() > 1e-3
-
-
-def test_a_layout_of_a_cycle_is_round() -> None:
-    ring = np.arange(10)
-    place = layout(10, np.stack([ring, np.roll(ring, -1)]))
-    radius = np.linalg.norm(place - place.mean(0), axis=1)
-    assert radius.max() / radius.min() < 1.1
-
-
-def test_a_layout_of_parts_and_lone_nodes() -> None:
-    place = layout(6, np.array([[0, 1], [1, 0]]))
-    apart = np.linalg.norm(place[:, None] - place[None], axis=-1) + 9 * np.eye(6)
-    assert np.isfinite(place).all()
-    assert apart.min() > 0.3
 
 
 NASTY = "</script><script>alert(1)</script><!-- & \u2028 😀 é"

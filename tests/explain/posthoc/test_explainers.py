@@ -70,7 +70,7 @@ def test_gnn_explainer_on_a_batch_is_pygs_own_on_each_graph(
             target = target.view(-1)  # as PyG has it
         algorithm = explain.GNNExplainer(epochs=steps, lr=0.01)
         frozen.connect(algorithm)
-        found = algorithm(frozen, one.x, one.edge_index, target=target, **FrozenModel.extras(one))
+        found = algorithm(frozen, one.x, one.edge_index, target=target, graphs=one)
         alone.append(found.edge_mask)
     torch.testing.assert_close(ours, torch.cat(alone), atol=2e-4, rtol=1e-3)
     assert ours.std() > 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import pytest
@@ -12,7 +13,8 @@ from torch import Tensor, nn
 import tiny
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.nn.backbones import BACKBONES, GIN, PNA
+from gsina.nn.backbones import BACKBONES, GIN, PNA, Backbone
+from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.encoders import CategoryEncoder, NumberEncoder, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.nn.predictor import NetworkSpec
@@ -126,6 +128,10 @@ def test_gin_drops_states_in_training_only() -> None:
 def test_every_backbone_keeps_its_promises(backbone: str) -> None:
     batch = tiny.whole(tiny.ragged())
     network = NetworkSpec(backbone, 4, 0, {"hidden_channels": 12}).network()
+    assert isinstance(network, Backbone)
+    first, *others = inspect.signature(BACKBONES[backbone]).parameters.values()
+    assert first.name == DATA_SIDE[0]
+    assert all(setting.default is not setting.empty for setting in others)
     assert network.out_channels == 12
     assert network(batch.x, batch.edge_index).shape == (batch.num_nodes, 12)
     assert network.make_head(5)(torch.randn(3, 12)).shape == (3, 5)

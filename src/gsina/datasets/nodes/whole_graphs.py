@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file, unpack
 from gsina.errors import InputError, MissingFileError
-from gsina.graphs.packed import PackedGraphs, offsets
+from gsina.graphs.packed import PackedGraphs
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,8 @@ class NodeGraph:
 
 def pack(graphs: Sequence[NodeGraph], environments: Sequence[int]) -> PackedGraphs:
     """Graphs end to end, each with the number of its environment."""
-    masks = [graph.mask for graph in graphs if graph.mask is not None]
-    return PackedGraphs(
-        x=torch.cat([graph.x for graph in graphs]),
-        edge_index=torch.cat([graph.edge_index for graph in graphs], dim=1),
-        node_ptr=offsets(torch.tensor([graph.x.size(0) for graph in graphs])),
-        edge_ptr=offsets(torch.tensor([graph.edge_index.size(1) for graph in graphs])),
-        node_y=torch.cat([graph.y for graph in graphs]),
-        mask=torch.cat(masks) if masks else None,
-        environment=torch.tensor(environments),
-    )
+    packed = PackedGraphs.from_pyg(graphs, level="node")  # they name their tensors as PyG does
+    return replace(packed, environment=torch.tensor(environments))
 
 
 def node_archive(

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
-from gsina.explain.page.layout import layout
 from gsina.explain.page.molecule import draw_molecule
 from gsina.explain.page.readings import read
 from gsina.graphs.packed import PackedGraphs, offsets

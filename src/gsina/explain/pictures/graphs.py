@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 import torch
 from matplotlib.axes import Axes
@@ -21,6 +20,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
+from gsina.explain.layout import layout
 from gsina.explain.pictures.save import save_figure
 from gsina.graphs.packed import PackedGraphs
 from gsina.training.evaluate import Predictions
@@ -174,15 +174,23 @@ def _choose(
     return rows
 
 
+def _layout(nodes: int, ends: NDArray[np.int64]) -> Floats:
+    """Coordinates ``[N, 2]`` that fill the axes, around their middle."""
+    place = layout(nodes, ends.T)
+    place -= (place.max(0, initial=0) + place.min(0, initial=0)) / 2
+    place /= (np.abs(place) / [1, ASPECT]).max(initial=1e-9)
+    return place
+
+
 def make_picture(
     graphs: PackedGraphs,
     predictions: Predictions,
     graph: int,
-    layout: Callable[[int, NDArray[np.int64]], Floats] | None = None,
+    place: Callable[[int, NDArray[np.int64]], Floats] = _layout,
 ) -> Picture:
-    """Cut one graph out and lay it out, by ``layout`` from its nodes and edges if that is given."""
-    nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
-    edges = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
+    """Cut one graph out and lay it out, by ``place`` from its nodes and edges."""
+    rows = graphs.rows_of(graph)
+    nodes, edges = rows["node"], rows["edge"]
     assert predictions.edge is not None
     weight = predictions.edge[edges].double().numpy()
     ends = np.sort(graphs.edge_index[:, edges].numpy().T, axis=1).reshape(-1, 2)
@@ -195,31 +203,13 @@ def make_picture(
     if graphs.edge_truth is not None:
         edge_truth = np.bincount(which, graphs.edge_truth[edges].numpy(), len(ends)) > 0
     return Picture(
-        place=(layout or _layout)(nodes.stop - nodes.start, ends),
+        place=place(nodes.stop - nodes.start, ends),
         ends=ends,
         edge=edge.clip(0, 1),
         node=None if predictions.node is None else predictions.node[nodes].double().numpy(),
         edge_truth=edge_truth,
         node_truth=None if graphs.node_truth is None else graphs.node_truth[nodes].numpy(),
     )
-
-
-def _layout(nodes: int, ends: NDArray[np.int64]) -> Floats:
-    """Kamada-Kawai coordinates ``[N, 2]`` that fill the axes, unconnected parts close by."""
-    graph = nx.Graph()
-    graph.add_nodes_from(range(nodes))
-    graph.add_edges_from(ends.tolist())
-    steps = dict(nx.all_pairs_shortest_path_length(graph))
-    far = 1 + max(max(row.values()) for row in steps.values()) if nodes else 1
-    distance = {a: {b: steps[a].get(b, far) for b in graph} for a in graph}
-    found: dict[int, Any] = nx.kamada_kawai_layout(graph, dist=distance)
-    place = np.array([found[node] for node in range(nodes)], dtype=float).reshape(-1, 2)
-    place -= place.mean(0)
-    _, _, axes = np.linalg.svd(place, full_matrices=False)
-    if len(axes) == 2:
-        place = place @ axes.T
-    scale: float = (np.abs(place) / [1, ASPECT]).max(initial=1e-9)
-    return place / scale
 
 
 def _draw(axes: Axes, picture: Picture) -> None:

@@ -63,7 +63,7 @@ def draw_molecules(
         axes.set_axis_off()
 
     # The highlights are of bonds; a node's attention is the largest of its bonds.
-    bare = Predictions(predictions.logits, predictions.edge, None, None)
+    bare = Predictions(predictions.logits, predictions.edge)
     return draw_subgraphs(graphs, bare, path, paint=paint, **options)
 
 

@@ -42,45 +42,20 @@ class FrozenModel(nn.Module):
         self.predictor = copy.deepcopy(method.predictor).eval().requires_grad_(False)
         self.task: Task = method.task
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_attr: Tensor | None = None,
-        batch: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Tensor:
-        """Logits ``[G, outputs]``.
+    def forward(self, x: Tensor, edge_index: Tensor, graphs: Batch) -> Tensor:
+        """Logits ``[G, outputs]``, with the masks that an explainer has put on the layers.
 
         Args:
-            x: Node features ``[N, F]``.
+            x: Node features ``[N, F]``, perhaps masked.
             edge_index: Edges ``[2, E]``.
-            edge_attr: Edge features ``[E, D]``.
-            batch: Graph of every node ``[N]``; ``None`` for one graph.
-            batch_size: Number of graphs G; found from ``batch`` if not given.
+            graphs: All else of the batch.
         """
-        if batch is None:
-            batch, batch_size = x.new_zeros(x.size(0), dtype=torch.long), 1
-        if batch_size is None:
-            batch_size = int(batch.max()) + 1
-        edge_graph = batch.index_select(0, edge_index[0])
-        graphs = Batch(x, edge_index, batch, edge_graph, batch_size, edge_attr)
-        logits: Tensor = self.predictor(graphs)
-        return logits
+        return self.run(replace(graphs, x=x, edge_index=edge_index))
 
     def run(self, batch: Batch) -> Tensor:
-        """Logits of a batch, with the masks that an explainer has put on the layers."""
-        logits: Tensor = self(batch.x, batch.edge_index, **self.extras(batch))
+        """The same for a batch as it is."""
+        logits: Tensor = self.predictor(batch)
         return logits
-
-    @staticmethod
-    def extras(batch: Batch) -> dict[str, Any]:
-        """The arguments of :meth:`forward` behind the first two."""
-        return {
-            "edge_attr": batch.edge_attr,
-            "batch": batch.node_graph,
-            "batch_size": batch.num_graphs,
-        }
 
     @torch.no_grad()
     def with_own_labels(self, batch: Batch) -> Batch:

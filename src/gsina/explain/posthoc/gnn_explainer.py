@@ -70,7 +70,7 @@ class GNNExplainer:
             edge_ent=self.entropy,
         )
         target = model.with_own_labels(batch)
-        found = algorithm(model, batch.x, batch.edge_index, target=target, **model.extras(batch))
+        found = algorithm(model, batch.x, batch.edge_index, target=target, graphs=batch)
         scores: Tensor = found.edge_mask
         return scores
 

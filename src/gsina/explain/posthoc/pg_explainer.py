@@ -104,17 +104,14 @@ class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]
             target = model.with_own_labels(batch)
             with warnings.catch_warnings():  # PyG turns a loss with a gradient into a float
                 warnings.simplefilter("ignore", UserWarning)
-                self.train(
-                    epoch, model, batch.x, batch.edge_index, target=target, **model.extras(batch)
-                )
+                self.train(epoch, model, batch.x, batch.edge_index, target=target, graphs=batch)
 
     @torch.no_grad()
     def score(self, model: FrozenModel, batch: Batch) -> Tensor:
         """Scores ``[E]``."""
         if batch.num_edges == 0:
             return batch.edge_index.new_empty(0, dtype=torch.float)
-        extras = model.extras(batch)
-        found = self(model, batch.x, batch.edge_index, target=batch.y, **extras)
+        found = self(model, batch.x, batch.edge_index, target=batch.y, graphs=batch)
         scores: Tensor = found.edge_mask
         return scores
 

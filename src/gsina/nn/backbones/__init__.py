@@ -6,10 +6,11 @@ from gsina.nn.backbones.gin import GIN
 from gsina.nn.backbones.gprgnn import GPRGNN
 from gsina.nn.backbones.ogb import OGBGCN, OGBGIN
 from gsina.nn.backbones.pna import PNA
+from gsina.nn.backbones.protocol import Backbone, BackboneModule
 from gsina.nn.backbones.sage import SAGE
 from gsina.nn.backbones.spmotifnet import SPMotifNet
 
-BACKBONES = {
+BACKBONES: dict[str, type[BackboneModule]] = {
     "gin": GIN,
     "pna": PNA,
     "spmotifnet": SPMotifNet,
@@ -31,5 +32,7 @@ __all__ = [
     "OGBGIN",
     "PNA",
     "SAGE",
+    "Backbone",
+    "BackboneModule",
     "SPMotifNet",
 ]

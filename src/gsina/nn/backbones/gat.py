@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
 from gsina.errors import InputError
 from gsina.nn.backbones.layers import NodeNetwork, make_map
+from gsina.nn.backbones.protocol import Features
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
 
@@ -26,18 +25,16 @@ class GAT(NodeNetwork):
         hidden_channels: Width H of every head.
         num_layers: Number of convolutions.
         dropout: Dropout between convolutions.
-        edge_channels: Taken for a common signature; not used.
         out_channels: Width of the output; by default H.
         heads: Number of heads.
     """
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 32,
         num_layers: int = 2,
         dropout: float = 0.0,
-        edge_channels: int | Sequence[int] = 0,
         out_channels: int | None = None,
         heads: int = 4,
     ) -> None:

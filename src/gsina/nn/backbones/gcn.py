@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 from gsina.nn.backbones.layers import Convolutions, make_map
+from gsina.nn.backbones.protocol import Features
 from gsina.nn.neighbours import NeighbourSum
 
 
 class SumConv(nn.Module):
     """``b + sum over incoming edges of W h_source``: neither degrees nor self-loops."""
 
-    def __init__(self, in_channels: int | Sequence[int], out_channels: int) -> None:
+    def __init__(self, in_channels: Features, out_channels: int) -> None:
         super().__init__()
         self.map = make_map(in_channels, out_channels)
         self.bias = nn.Parameter(torch.zeros(out_channels))
@@ -30,7 +29,7 @@ class SumConv(nn.Module):
 class NormalConv(nn.Module):
     """Kipf and Welling's convolution, by PyG: symmetric normalisation and self-loops."""
 
-    def __init__(self, in_channels: int | Sequence[int], out_channels: int) -> None:
+    def __init__(self, in_channels: Features, out_channels: int) -> None:
         super().__init__()
         plain = isinstance(in_channels, int)
         self.encode = nn.Identity() if plain else make_map(in_channels, out_channels)
@@ -58,18 +57,16 @@ class GCN(Convolutions):
         hidden_channels: Width H.
         num_layers: Number of convolutions.
         dropout: Dropout between convolutions.
-        edge_channels: Taken for a common signature; not used.
         out_channels: Width of the output; by default H.
         normalise: Use PyG's normalised convolution.
     """
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 32,
         num_layers: int = 2,
         dropout: float = 0.0,
-        edge_channels: int | Sequence[int] = 0,
         out_channels: int | None = None,
         normalise: bool = False,
     ) -> None:

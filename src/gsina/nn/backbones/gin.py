@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GINConv, GINEConv
 
+from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
 
 
-class GIN(nn.Module):
+class GIN(BackboneModule):
     """Graph isomorphism network (Xu et al., 2019), with edge features where there are any.
 
     A layer sends ``relu(h_j + W e_ij)`` (``h_j`` without edge features), sums, adds ``h_i`` and
@@ -31,11 +30,11 @@ class GIN(nn.Module):
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 64,
         num_layers: int = 2,
         dropout: float = 0.3,
-        edge_channels: int | Sequence[int] = 0,
+        edge_channels: Features = 0,
     ) -> None:
         super().__init__()
         width = hidden_channels
@@ -58,7 +57,3 @@ class GIN(nn.Module):
         for layer in self.layers:
             h = dropout(F.relu(layer(h, edge_index, *extra)), self.dropout, self.training)
         return h
-
-    def make_head(self, out_channels: int) -> nn.Module:
-        """The head that goes with this network: one linear layer."""
-        return nn.Linear(self.out_channels, out_channels)

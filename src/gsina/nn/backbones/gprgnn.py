@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -11,6 +9,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gsina.nn.backbones.layers import NodeNetwork
+from gsina.nn.backbones.protocol import Features
 from gsina.nn.encoders import make_encoder
 from gsina.ops.dropout import dropout
 
@@ -51,7 +50,6 @@ class GPRGNN(NodeNetwork):
         hidden_channels: Width H.
         num_layers: Taken for a common signature; the depth is ``hops``.
         dropout: Dropout between the MLP's layers.
-        edge_channels: Taken for a common signature; not used.
         out_channels: Width of the output; by default H.
         hops: Number of hops K.
         restart: Where the coefficients start: ``restart (1 - restart)^k``.
@@ -60,11 +58,10 @@ class GPRGNN(NodeNetwork):
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 32,
         num_layers: int = 2,
         dropout: float = 0.0,
-        edge_channels: int | Sequence[int] = 0,
         out_channels: int | None = None,
         hops: int = 10,
         restart: float = 0.1,

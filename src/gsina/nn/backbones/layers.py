@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import CategoryEncoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
@@ -27,7 +28,7 @@ class Map(nn.Linear):
         return super().forward(x.to(self.weight.dtype))
 
 
-def make_map(features: int | Sequence[int], channels: int) -> nn.Module:
+def make_map(features: Features, channels: int) -> nn.Module:
     """A linear map of numbers; for category sizes, the same map of their one-hot vectors."""
     if isinstance(features, int):
         return Map(features, channels)
@@ -47,7 +48,7 @@ class Between(nn.Module):
         return dropout(F.relu(self.norm(h)), self.dropout, self.training)
 
 
-class NodeNetwork(nn.Module):
+class NodeNetwork(BackboneModule):
     """How the node-level networks end.
 
     At node level they are made with the task's outputs and need no head.
@@ -59,10 +60,6 @@ class NodeNetwork(nn.Module):
     def __init__(self, hidden_channels: int, out_channels: int | None) -> None:
         super().__init__()
         self.out_channels = hidden_channels if out_channels is None else out_channels
-
-    def make_head(self, out_channels: int) -> nn.Module:
-        """The head at graph level: one linear layer."""
-        return nn.Linear(self.out_channels, out_channels)
 
 
 class Convolutions(NodeNetwork):
@@ -79,8 +76,8 @@ class Convolutions(NodeNetwork):
 
     def __init__(
         self,
-        make: Callable[[int | Sequence[int], int], nn.Module],
-        in_channels: int | Sequence[int],
+        make: Callable[[Features, int], nn.Module],
+        in_channels: Features,
         hidden_channels: int,
         num_layers: int,
         dropout: float,

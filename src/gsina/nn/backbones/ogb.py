@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import torch
@@ -11,13 +10,13 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from gsina.errors import check_name
+from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.nn.readout import READOUTS
 from gsina.ops.dropout import dropout
 from gsina.ops.groups import Groups
 
-Features = int | Sequence[int]
 HEADS = ("linear", "mlp")
 
 
@@ -119,7 +118,7 @@ class VirtualNode(nn.Module):
         return updated
 
 
-class OGBNetwork(nn.Module):
+class OGBNetwork(BackboneModule):
     """Layers with batch norm; ReLU and dropout after all but the last, which has dropout only.
 
     The benchmark's "last-layer JK" is the output of the last layer, and it has no residuals.
@@ -143,11 +142,11 @@ class OGBNetwork(nn.Module):
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 32,
         num_layers: int = 3,
         dropout: float = 0.5,
-        edge_channels: int | Sequence[int] = 0,
+        edge_channels: Features = 0,
         readout: Literal["mean", "max", "sum"] = "mean",
         head: Literal["linear", "mlp"] = "linear",
         virtual_node: bool = False,
@@ -208,9 +207,9 @@ class OGBNetwork(nn.Module):
 
     def make_head(self, out_channels: int) -> nn.Module:
         """The head that was asked for."""
-        width = self.out_channels
         if self.head == "linear":
-            return nn.Linear(width, out_channels)
+            return super().make_head(out_channels)
+        width = self.out_channels
         return nn.Sequential(
             nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, out_channels)
         )

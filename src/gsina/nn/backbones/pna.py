@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from gsina.errors import InputError, check_name
+from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.aggregate import AGGREGATORS, STD_EPS, aggregate_multiples, multi_aggregate
@@ -159,7 +160,7 @@ def _all_ones(factors: Aggregates) -> bool:
     return not factors.one.requires_grad and bool((factors.one == 1).all() & (extremes == 1).all())
 
 
-class PNA(nn.Module):
+class PNA(BackboneModule):
     """Principal neighbourhood aggregation (Corso et al., 2020) without degree scalers.
 
     A block is the layer, BatchNorm, ReLU, the residual connection and dropout. The readout is a
@@ -179,11 +180,11 @@ class PNA(nn.Module):
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 80,
         num_layers: int = 4,
         dropout: float = 0.3,
-        edge_channels: int | Sequence[int] = 0,
+        edge_channels: Features = 0,
         aggregators: Sequence[str] | None = None,
     ) -> None:
         super().__init__()

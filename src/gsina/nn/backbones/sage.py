@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
 from gsina.nn.backbones.layers import Convolutions, make_map
+from gsina.nn.backbones.protocol import Features
 from gsina.nn.neighbours import NeighbourSum
 
 
@@ -18,7 +17,7 @@ class MeanConv(nn.Module):
     the number of edges, not by the sum of their weights.
     """
 
-    def __init__(self, in_channels: int | Sequence[int], out_channels: int) -> None:
+    def __init__(self, in_channels: Features, out_channels: int) -> None:
         super().__init__()
         self.of_neighbours = make_map(in_channels, out_channels)
         self.of_itself = make_map(in_channels, out_channels)
@@ -43,17 +42,15 @@ class SAGE(Convolutions):
         hidden_channels: Width H.
         num_layers: Number of convolutions.
         dropout: Dropout between convolutions.
-        edge_channels: Taken for a common signature; not used.
         out_channels: Width of the output; by default H.
     """
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 32,
         num_layers: int = 5,
         dropout: float = 0.0,
-        edge_channels: int | Sequence[int] = 0,
         out_channels: int | None = None,
     ) -> None:
         super().__init__(MeanConv, in_channels, hidden_channels, num_layers, dropout, out_channels)

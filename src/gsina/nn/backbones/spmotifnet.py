@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import LEConv
 
+from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import make_encoder
 
 
-class SPMotifNet(nn.Module):
+class SPMotifNet(BackboneModule):
     """Two local-extremum convolutions with ReLU; mean readout; head ``H -> 2 H -> out``.
 
     Used for precision@5 (Wu et al., 2022). Edge features, all equal on Spurious-Motif, are not
@@ -21,17 +20,15 @@ class SPMotifNet(nn.Module):
         in_channels: Number of node features, or the sizes of categorical ones.
         hidden_channels: Width H.
         num_layers: Number of convolutions.
-        edge_channels: Taken for a common signature; not used.
     """
 
     readout = "mean"
 
     def __init__(
         self,
-        in_channels: int | Sequence[int],
+        in_channels: Features,
         hidden_channels: int = 32,
         num_layers: int = 2,
-        edge_channels: int | Sequence[int] = 0,
     ) -> None:
         super().__init__()
         self.out_channels = hidden_channels
