@@ -41,13 +41,25 @@ def test_two_processes_make_one_run_that_one_process_can_resume(tmp_path: Path) 
     done = run(command(2, *train(out)))
     assert done.returncode == 0, done.stderr
     assert "2 processes share every batch of 16" in done.stdout
-    assert done.stdout.count("weights, log and result are in") == 1
+    assert done.stdout.count("to look at in a browser") == 1
     result = json.loads((out / "result.json").read_text())
     assert result["epochs"] == 2
     again = run(resume(out, 3))
     assert again.returncode == 0, again.stderr
     assert "going on after 2 epochs" in again.stdout
     assert json.loads((out / "result.json").read_text())["epochs"] == 3
+
+
+def test_two_processes_train_on_a_file(tmp_path: Path) -> None:
+    texts = ("CCO", "CCN", "c1ccccc1", "CC(=O)O")
+    lines = [f"{'C' * (i // 4)}{texts[i % 4]},{i % 2}" for i in range(32)]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,active", *lines]))
+    arguments = ("-m", "gsina", "train", str(tmp_path / "m.csv"), "--target", "active")
+    out = tmp_path / "run"
+    done = run(command(2, *arguments, "--split", "random", "--epochs", "2", "--out", str(out)))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "result.json").read_text())["epochs"] == 2
+    assert (out / "model" / "model.json").exists()
 
 
 def test_more_processes_than_graphs_is_one_sentence(tmp_path: Path) -> None:

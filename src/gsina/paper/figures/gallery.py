@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gsina.errors import InputError, check_name
 from gsina.explain.pictures.graphs import draw_subgraphs
 from gsina.explain.pictures.molecules import draw_molecules
 from gsina.explain.pictures.sentences import draw_sentences
+from gsina.formats import FORMATS
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS
@@ -72,7 +74,7 @@ def draw_gallery(
     found = predict(run.method, graphs, run.result["recipe"]["optimiser"]["batch_size"])
     cut = _cut(run, graphs, found)
     options: dict[str, Any] = {
-        "class_names": CLASS_NAMES.get(name),
+        "class_names": CLASS_NAMES.get(name) or run.dataset.class_names or None,
         "seed": seed,
         "max_nodes": max_nodes,
         "title": f"What {_describe(run)} looks at in {name}",
@@ -80,9 +82,8 @@ def draw_gallery(
         + ("; edges that the model cuts off have none." if cut else "."),
     }
     found = cut or found
-    if name in ogbg.SOURCES:
+    if texts := _smiles(run, split):
         graphs, found = _first_task(graphs, found)
-        texts = ogbg.smiles(name, split)
         return draw_molecules(graphs, found, texts, path, columns=columns or 4, **options)
     if name in sentences.SOURCES or name == "graph-sst2":
         words = _words(run, split)
@@ -105,6 +106,15 @@ def _cut(run: Run, graphs: PackedGraphs, found: Predictions) -> Predictions | No
     reverse = None if graphs.reverse is None else graphs.reverse + start
     kept = hard_top_r(found.scores, run.method.config.ratio, groups, reverse)
     return replace(found, edge=found.edge * kept)
+
+
+def _smiles(run: Run, split: str) -> Sequence[str]:
+    """SMILES of the molecules of a split; none for other graphs."""
+    if run.dataset.name in ogbg.SOURCES:
+        return ogbg.smiles(run.dataset.name, split)
+    kind = run.dataset.origin.reading.get("kind")
+    names = run.dataset.origin.names.get(split, ())
+    return names if kind in FORMATS and FORMATS[kind].molecules else ()
 
 
 def _words(run: Run, split: str) -> list[list[str]]:
