@@ -68,9 +68,12 @@ def test_galleries_of_runs_on_files(gsina, tmp_path):
     for name, target in (("classes", "active"), ("numbers", "value")):
         done = gsina("train", "m.csv", "--target", target, "--epochs", 1, "--out", name)
         assert done.exit_code == 0, done.output
-        done = gsina("figure", "gallery", name, "--split", "train")
-        assert done.exit_code == 0, done.output
-        assert (tmp_path / name / "gallery.png").stat().st_size > 1000
+    done = gsina("figure", "gallery", "classes", "--split", "train")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "classes" / "gallery.png").stat().st_size > 1000
+    wrong = gsina("figure", "gallery", "numbers", "--split", "train")
+    assert wrong.exit_code == 2
+    assert "look at the report.html of its run" in " ".join(wrong.output.split())
 
 
 def test_the_recipe_of_a_file_can_be_shown_and_run(gsina, tmp_path):

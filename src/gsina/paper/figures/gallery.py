@@ -69,6 +69,11 @@ def draw_gallery(
             f"a gallery draws whole graphs, but this model predicts the nodes of {name}; give a "
             "run on graphs, such as those of spmotif or ogbg-molhiv."
         )
+    if run.dataset.task.kind == "regression":
+        raise InputError(
+            f"a gallery draws graphs class by class, but this model predicts numbers of {name}; "
+            "look at the report.html of its run."
+        )
     graphs = run.dataset.splits[check_name(split, run.dataset.splits, "split")]
     # As in evaluation: with scope batch the attention of a graph depends on its batch.
     found = predict(run.method, graphs, run.result["recipe"]["optimiser"]["batch_size"])
