@@ -74,8 +74,8 @@ def bench(
     named and left out. `gsina report` makes the table.
 
     Tables: gsat, gsat-ogbg, ablation, sensitivity-r, sensitivity-tau, interpret-auc, interpret-p5,
-    interpret-long, explainer-trials, connectivity, draws, plain, node, ciga-spm, ciga-real,
-    ciga-more. Not grids of runs, but measured: convergence, runtime.
+    interpret-long, explainer-trials, connectivity, draws, plain, factors, node, ciga-spm,
+    ciga-real, ciga-more. Not grids of runs, but measured: convergence, runtime.
 
     \b
     [bold]Examples[/]

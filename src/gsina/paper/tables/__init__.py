@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gsina.errors import check_name
-from gsina.paper.tables import ciga, explanations, gsat, nodes
+from gsina.paper.tables import ciga, explanations, factors, gsat, nodes
 from gsina.paper.tables.table import Table
 
 TABLES: dict[str, Callable[[], Table]] = {
@@ -38,6 +38,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "ciga-real": ciga.ciga_real,
     "ciga-more": ciga.ciga_more,
     "node": nodes.node_table,
+    "factors": factors.factors,
 }
 
 
