@@ -60,7 +60,6 @@ FORMATS: dict[str, Format] = {
             description="one graph of tensors in a .safetensors or .pt file",
             new_files=("new.safetensors",),
             arguments=arguments.tensor_file,
-            kind="nodes",
         ),
         Format(
             name="tu",
@@ -71,7 +70,6 @@ FORMATS: dict[str, Format] = {
             description=f"a dataset of the TU collection by {TU}NAME",
             new_files=("new.jsonl",),
             arguments=arguments.tu_collection,
-            kind="graphs",
         ),
     )
 }

@@ -65,7 +65,6 @@ class Format:
         description: What it is, to end "expected ...".
         new_files: The files of a prediction on the command line, as an example.
         arguments: From what a command line says, and the file, to options of the reader.
-        kind: The ``kind`` in what a model keeps to read more of the same; by default the name.
         weights: Names of the columns with the weights of edges and nodes.
         molecules: Whether its graphs are molecules, whose names are SMILES.
     """
@@ -78,7 +77,6 @@ class Format:
     description: str
     new_files: tuple[str, ...]
     arguments: Callable[[FileOptions, str], dict[str, Any]]
-    kind: str = ""
     weights: tuple[str, str] = ("edge_weights", "node_weights")
     molecules: bool = False
 

@@ -22,7 +22,7 @@ from gsina.files import locked, save_json, write_aside
 from gsina.graphs.dataset import Dataset
 from gsina.models.train import RATIOS
 from gsina.runs.job import Job
-from gsina.runs.recipe import Recipe
+from gsina.runs.recipe import NamedData, Recipe
 from gsina.runs.toml import to_toml
 from gsina.training.checkpoint import FILE as CHECKPOINT
 
@@ -38,8 +38,8 @@ FILES = (RUN, RECIPE, RESULT, REPORT, UNREADABLE, CHECKPOINT, "log.jsonl", OLD_W
 
 def default_folder(recipe: Recipe, seed: int) -> Path:
     """Where a run goes when nothing is said; another recipe on a named dataset goes elsewhere."""
-    name = Job(recipe, seed).name if recipe.data.essential().get("name") else recipe.data.name
-    return Path("runs") / name
+    named = isinstance(recipe.data, NamedData)
+    return Path("runs") / (Job(recipe, seed).name if named else recipe.data.name)
 
 
 def read_run(out: Path) -> tuple[Recipe, int]:
