@@ -33,6 +33,6 @@ def assert_same_run(left: Path, right: Path) -> None:
     assert records(left) == records(right)
     for name in ("metrics", "best_epoch", "epochs", "recipe", "seed"):
         assert result(left)[name] == result(right)[name]
-    weights, others = (load_file(folder / "model.safetensors") for folder in (left, right))
+    weights, others = (load_file(out / "model" / "model.safetensors") for out in (left, right))
     assert weights.keys() == others.keys()
     assert all(torch.equal(weights[name], others[name]) for name in weights)

@@ -168,7 +168,7 @@ def test_a_run_in_the_folder_is_kept(gsina, trained, tmp_path):
     before = (trained / "result.json").read_text()
     again = ("train", file, "--target", "active", "--out", trained, *QUICK)
     assert_sentence(gsina(*again), "holds a finished run", "--resume", "--force")
-    assert_sentence(gsina(*again, "--resume", "--seed", 1), "other settings or files")
+    assert_sentence(gsina(*again, "--resume", "--seed", 1), "holds another run (seed 0, not 1)")
     # A file that cannot be read does not cost the run that is to be replaced.
     (tmp_path / "empty.csv").write_text("")
     bad = ("train", "empty.csv", "--target", "active", "--out", trained, "--force")

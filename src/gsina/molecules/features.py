@@ -83,6 +83,7 @@ def featurize(smiles: str) -> MolGraph:
     Raises:
         InputError: If RDKit cannot read it, with the reason.
     """
+    rdkit_chem()  # its absence is not the fault of the SMILES
     try:
         atoms, ends, bonds = rows(parse(smiles))
     except ValueError as error:

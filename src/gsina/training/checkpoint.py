@@ -101,8 +101,17 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
 
 
 def read_progress(path: Path) -> dict[str, Any]:
-    """What has happened in the run of a checkpoint; empty if there is none."""
-    found: dict[str, Any] = load_tensors(path)[1].get("progress", {}) if path.exists() else {}
+    """What has happened in the run of a checkpoint; empty if there is none.
+
+    Raises:
+        UnusableCheckpoint: The file is broken.
+    """
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, Any] = load_tensors(path)[1].get("progress", {})
+    except InputError as error:
+        raise UnusableCheckpoint(str(error)) from error
     return found
 
 

@@ -61,7 +61,7 @@ def test_result_has_the_fields_of_a_result_file_and_more() -> None:
 def test_model_in_a_folder_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tiny.dataset(2)
     first = run_posthoc(recipe(), 0, QUICK, folder=tmp_path, dataset=data)
-    assert (tmp_path / "model.safetensors").exists()
+    assert (tmp_path / "model" / "model.safetensors").exists()
 
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("the model was trained again")

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -131,7 +132,8 @@ def finished(name: str, seed: int, **options: Any) -> Run:
         "commit": "0123456789abcdef",
         "metrics": {},
     }
-    return Run(model(name, **options), tiny.dataset(2), result)
+    trained: Any = SimpleNamespace(method=model(name, **options))
+    return Run(trained, tiny.dataset(2), result)
 
 
 def test_page(tmp_path: Path) -> None:
