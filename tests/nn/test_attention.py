@@ -332,7 +332,7 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
 
 def test_a_scorer_with_a_wrong_output() -> None:
     batch, h = example()
-    with pytest.raises(ValueError, match=r"one score an edge, that is \d+ numbers, got shape"):
+    with pytest.raises(ValueError, match=r"one score per edge, that is \d+ numbers, got shape"):
         attend(batch, h, scorer=nn.Linear(2 * H, 2))
 
 

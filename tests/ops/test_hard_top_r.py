@@ -55,7 +55,7 @@ def test_rounds_up_and_only_where_there_is_a_rest(size: int, ratio: float, kept:
     assert int(hard_top_r(torch.randn(size), single, groups).sum()) == kept
 
 
-def test_one_ratio_a_group_and_empty_groups() -> None:
+def test_one_ratio_per_group_and_empty_groups() -> None:
     index = torch.tensor([0, 0, 0, 0, 2, 2])
     ratio = torch.tensor([0.5, 0.3, 1.0])
     mask = hard_top_r(torch.tensor([1.0, 4, 3, 2, 0, 0]), ratio, Groups(index, 3, 6))

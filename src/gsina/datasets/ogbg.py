@@ -99,7 +99,7 @@ def load(
         name: ``"ogbg-molhiv"``, ``-molbace``, ``-molbbbp``, ``-molclintox``, ``-moltox21`` or
             ``-molsider``.
         bonds: Keep the bond features (``edge_attr`` ``[E, 3]``, int64); the benchmark has none.
-        jobs: Number of processes that make graphs, by default one a core.
+        jobs: Number of processes that make graphs, by default one per core.
         progress: Called with the number of molecules done and in all, the first time.
 
     Returns:

@@ -41,7 +41,7 @@ class TUData:
         name: Name of the dataset, as in its file names.
         graphs: The graphs; see :func:`read_tu`.
         classes: The graph label of the file for each class 0, 1, ...; empty without labels.
-        extra: Further columns that were asked for, one row an edge, in the order of the edges.
+        extra: Further columns that were asked for, one row per edge, in the order of the edges.
     """
 
     name: str

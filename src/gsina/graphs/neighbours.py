@@ -38,7 +38,7 @@ def sampled_batches(
 
     Args:
         graphs: Graphs with labels of nodes.
-        size: Seed nodes a batch.
+        size: Seed nodes per batch.
         neighbours: Most incoming edges of a node in every hop, such as ``[10, 10]``; -1 for all.
         generator: Shuffles and samples.
     """

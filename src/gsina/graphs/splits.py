@@ -89,7 +89,7 @@ def divide(
         graphs: The graphs, for their sizes.
         groups: Scaffold of every graph.
         column: Name of the split column.
-        cells: Its text, one a graph.
+        cells: Its text, one per graph.
         seed: Seed of all draws.
         file: Name of the file, for messages.
     """

@@ -23,7 +23,7 @@ class Task:
     """The kind of label, the width of the output and the main metric.
 
     * ``multiclass``: ``y`` is int64 ``[G]``, -1 where the label is missing; ``outputs`` classes.
-    * ``binary``: ``y`` is float ``[G, outputs]`` of 0, 1 and NaN (missing); one logit a column.
+    * ``binary``: ``y`` is float ``[G, outputs]`` of 0, 1 and NaN (missing); one logit per column.
     * ``regression``: ``y`` is float ``[G, outputs]``, NaN where missing.
 
     At node level the first dimension counts nodes instead of graphs, and a split of several graphs

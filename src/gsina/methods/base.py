@@ -76,7 +76,7 @@ class Method(nn.Module):
         Args:
             train: The training split, not to be changed.
             epoch: Counted from 0.
-            batch_size: Graphs a step, for passes over the graphs.
+            batch_size: Graphs per step, for passes over the graphs.
         """
         return train
 
@@ -149,10 +149,10 @@ def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -
     """Cross-entropy, or squared error in regression; missing labels do not count.
 
     Args:
-        logits: ``[G, outputs]``; at node level one row a node.
+        logits: ``[G, outputs]``; at node level one row per node.
         y: Labels, as the task says.
         task: Says which loss.
-        reduction: ``mean`` over the labels that are there, or ``none`` for one loss a graph
+        reduction: ``mean`` over the labels that are there, or ``none`` for one loss per graph
             ``[G]`` (0 where no label is there).
     """
     classes = task.kind == "multiclass"

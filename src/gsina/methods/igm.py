@@ -82,7 +82,7 @@ class IGM(Method):
 
     This follows the paper. In the release the mixed graphs are no separate graphs, their labels are
     not theirs, the variance has no gradient, evaluation is random, and it predicts from the whole
-    graph; here from c. One mixed environment is made a step.
+    graph; here from c. One mixed environment is made per step.
     """
 
     def __init__(

@@ -79,8 +79,8 @@ def pack_drugs(
     benchmark leaves such ones out.
 
     Args:
-        smiles: One string a molecule.
-        jobs: Number of processes, by default one a core.
+        smiles: One string per molecule.
+        jobs: Number of processes, by default one per core.
         progress: Called with the number of pieces done and in all.
     """
     rdkit_chem()  # Its absence is to be told once, and before any work.

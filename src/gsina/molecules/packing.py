@@ -68,8 +68,8 @@ def pack_smiles(
     """Turn SMILES strings into graphs with the features of :mod:`gsina.molecules.features`.
 
     Args:
-        smiles: One string a molecule.
-        jobs: Number of processes, by default one a core; short lists need none.
+        smiles: One string per molecule.
+        jobs: Number of processes, by default one per core; short lists need none.
         progress: Called with the number of molecules done and in all.
 
     Returns:

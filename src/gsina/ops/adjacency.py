@@ -12,7 +12,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 @dataclass(frozen=True)
 class SortedEdges:
-    """Edges in the order of one of their ends; 32 bits an entry where that is enough.
+    """Edges in the order of one of their ends; 32 bits per entry where that is enough.
 
     Attributes:
         order: Number of the edge in the edge list ``[E]``.

@@ -2,7 +2,7 @@
 
 The message of an edge is never stored: the forward pass reads the rows of the sources and adds them
 up at the target, and the backward pass does the same the other way round. The gradient of a weight
-is the product of two rows. Memory beyond the input and the output is a few numbers an edge.
+is the product of two rows. Memory beyond the input and the output is a few numbers per edge.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def neighbour_sum(h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -
         if weight.shape != edge_index.shape[1:]:
             raise InputError(
                 f"got weights of shape {list(weight.shape)} for {edge_index.size(1)} edges, "
-                "expected one weight an edge."
+                "expected one weight per edge."
             )
         weight = weight.to(h.dtype)  # attention is float32 also in a half-precision model
     graph = adjacency(edge_index, h.size(0))

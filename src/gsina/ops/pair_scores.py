@@ -27,7 +27,7 @@ def pair_scores(table: Tensor, weight: Tensor, edge_index: Tensor) -> Tensor:
         edge_index: Source and target of every edge ``[2, E]``.
 
     Returns:
-        One score an edge ``[E]``. The gradient can be taken once.
+        One score per edge ``[E]``. The gradient can be taken once.
     """
     graph = adjacency(edge_index, table.size(0) // 2)
     scores: Tensor = _PairScores.apply(table, weight, graph)  # type: ignore[no-untyped-call]
@@ -92,7 +92,7 @@ def _add_active(total: Tensor, rows: Tensor, pull: Tensor, edges: SortedEdges) -
     for start in range(0, pull.numel(), BLOCK):
         weights = pull[start : start + BLOCK]
         own = edges.own[start : start + BLOCK]
-        first, last = int(own[0]), int(own[-1]) + 1  # edges are sorted: few nodes a block
+        first, last = int(own[0]), int(own[-1]) + 1  # edges are sorted: few nodes per block
         bounds = (edges.starts[first : last + 1] - start).clamp_(0, own.numel())
         total[first:last] += F.embedding_bag(
             every[: own.numel()],

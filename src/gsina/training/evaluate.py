@@ -42,7 +42,7 @@ class Predictions:
 
 
 def evaluation_size(method: Method, batch_size: int) -> int:
-    """Graphs a batch of an evaluation, for a method that is trained with ``batch_size``.
+    """Graphs per batch of an evaluation, for a method that is trained with ``batch_size``.
 
     Four times as many small graphs are quicker, and need about the memory of a step that keeps its
     gradients. A method whose answers depend on the batch gets batches as in training; so do the
@@ -64,7 +64,7 @@ def predict(
     Args:
         method: The model.
         graphs: A split.
-        batch_size: Graphs a batch.
+        batch_size: Graphs per batch.
         ranks: The processes that share the batches out; all of them get all predictions.
     """
     if len(graphs) == 0:

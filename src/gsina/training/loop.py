@@ -49,7 +49,7 @@ class Settings:
 
     Attributes:
         epochs: Largest number of epochs.
-        batch_size: Graphs a step; nodes a step if neighbours are sampled.
+        batch_size: Graphs per step; nodes per step if neighbours are sampled.
         learning_rate: Of Adam.
         weight_decay: Of Adam (added to the gradient), or of AdamW.
         plateau_patience: Halve the learning rate when more than this many epochs in a row were not

@@ -206,7 +206,7 @@ def test_real_images() -> None:
 
 @pytest.mark.data
 def test_real_averages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Table 2.1 of the protocol: 66.8 nodes and 539 edges a training graph, within 2 %."""
+    """Table 2.1 of the protocol: 66.8 nodes and 539 edges per training graph, within 2 %."""
     pytest.importorskip("skimage")
     need_mnist()
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path))

@@ -11,7 +11,7 @@ from gsina.datasets.nodes import elliptic
 from gsina.datasets.nodes.elliptic import ARCHIVES, FILES, PARTS, STEPS, load
 from gsina.datasets.registry import DATASETS
 
-#: Three transactions a step, in an order that mixes the steps: illicit, licit, unknown.
+#: Three transactions per step, in an order that mixes the steps: illicit, licit, unknown.
 STEP_COUNT, PER_STEP = 49, 3
 CLASSES = ("1", "2", "unknown")
 

@@ -88,7 +88,7 @@ def load(
         seed: The training images are permuted with a generator of this seed, the run index in the
             benchmark; the first 20,000 are for training and the last 5,000 for validation.
         limit: Use only the first images of each file, divided in the same shares.
-        jobs: Processes that make superpixels; one a core by default.
+        jobs: Processes that make superpixels; one per core by default.
         progress: Called with the number of images done and in all while superpixels are made.
         download: Called with bytes done and in all during a download.
     """

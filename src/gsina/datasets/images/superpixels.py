@@ -132,7 +132,7 @@ def superpixels(
 
     Args:
         images: Grey images.
-        jobs: Number of processes; one a core by default.
+        jobs: Number of processes; one per core by default.
         progress: Called with the number of images done and in all.
 
     Raises:

@@ -62,7 +62,7 @@ Unlabelled = Literal["missing", "class0"]
 
 
 class School(NamedTuple):
-    """One file: edges ``[2, E]`` in both directions, and seven codes a person ``[N, 7]``."""
+    """One file: edges ``[2, E]`` in both directions, and seven codes per person ``[N, 7]``."""
 
     edges: NDArray[np.int64]
     info: NDArray[np.int64]

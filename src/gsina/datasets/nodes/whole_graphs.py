@@ -27,7 +27,7 @@ class NodeGraph:
     Attributes:
         x: Node features ``[N, F]``.
         edge_index: Source and target of every edge ``[2, E]``, int64.
-        y: Labels, one row a node.
+        y: Labels, one row per node.
         mask: Nodes that count ``[N]``, bool; ``None`` for all.
     """
 

@@ -82,9 +82,9 @@ def _parse_sst5(lines: list[str], path: Path) -> list[Sentence]:
 
 
 def _parse_twitter(lines: list[str], path: Path) -> list[Sentence]:
-    """Three lines a tweet: text with ``$T$`` for the target, the target, and -1, 0 or 1."""
+    """Three lines per tweet: text with ``$T$`` for the target, the target, and -1, 0 or 1."""
     if len(lines) % 3:
-        raise _bad_line(path, len(lines), "three lines a tweet")
+        raise _bad_line(path, len(lines), "three lines per tweet")
     sentences = []
     for first in range(0, len(lines), 3):
         text, target, label = (line.strip() for line in lines[first : first + 3])

@@ -132,7 +132,7 @@ class Vectors:
 
     @property
     def size(self) -> int:
-        """Numbers a word."""
+        """Numbers per word."""
         return self.table.size(1)
 
     def rows(self, words: list[str]) -> list[int]:

@@ -117,7 +117,7 @@ def attach_environment(train: PackedGraphs, environment: Tensor) -> PackedGraphs
     if environment.shape != (len(train),):
         raise InputError(
             f"got environments of shape {list(environment.shape)} for {len(train)} graphs, "
-            "expected one a graph."
+            "expected one per graph."
         )
     # A plain copy keeps what the graphs have derived; `replace` would check and derive it anew.
     # Opposite edges are looked up first, so that they are found once and not in every epoch.
@@ -137,7 +137,7 @@ def environment_means(values: Tensor, batch: Batch, task: Task) -> Tensor:
     """Mean of a value over the labelled graphs of every environment that has any.
 
     Args:
-        values: One a graph ``[G]``.
+        values: One per graph ``[G]``.
         batch: Graphs with labels and perhaps environments.
         task: Says which labels are missing.
 

@@ -55,7 +55,7 @@ def train_reference(
         config: Epochs and learning rate.
         seed: Decides on shuffling and dropout. The same in all processes that train together, so
             that each comes to the same reference.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
     """
     device = next(reference.parameters()).device
     with torch.random.fork_rng():
