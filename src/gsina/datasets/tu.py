@@ -21,8 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gsina.datasets.raw.number_files import check_rows, read_table
 from gsina.datasets.raw.sources import Progress, RawFile, raw_file
-from gsina.datasets.raw.tables import check_rows, read_table
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 

@@ -20,8 +20,8 @@ from gsina.datasets.nodes.whole_graphs import (
     read_gzip,
     stamp,
 )
+from gsina.datasets.raw.number_files import check_rows, read_column, read_table
 from gsina.datasets.raw.sources import Progress, RawFile
-from gsina.datasets.raw.tables import check_rows, read_column, read_table
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, node_archive, pack, stamp
+from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import Progress, RawFile
-from gsina.datasets.raw.tables import read_table
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.datasets.raw.number_files import read_column
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import Progress, RawFile, raw_file, verify
-from gsina.datasets.raw.tables import read_column
 
 URL = "https://github.com/kimiyoung/planetoid/raw/master/data"
 SHA256 = {

@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack, read_gzip
+from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file
-from gsina.datasets.raw.tables import read_table
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task

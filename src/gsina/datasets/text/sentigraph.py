@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.random_split import first_tenth_for_val
+from gsina.datasets.raw.number_files import check_rows, read_column, read_table
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file
-from gsina.datasets.raw.tables import check_rows, read_column, read_table
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets

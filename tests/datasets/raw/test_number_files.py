@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gsina.datasets.raw.tables import read_column, read_table
+from gsina.datasets.raw.number_files import read_column, read_table
 
 
 def test_commas_and_blanks() -> None:
