@@ -10,7 +10,7 @@ import torch
 
 from gsina.datasets import degree_shift
 from gsina.datasets.catalog import DATASETS, load_dataset
-from gsina.datasets.degree_shift import Source
+from gsina.datasets.degree_shift import SentiGraphSource
 from gsina.datasets.raw.sources import at_hand
 from gsina.datasets.text.sentences import SOURCES
 from gsina.datasets.text.text_graphs import VECTORS
@@ -60,7 +60,7 @@ def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not DATASETS["graph-twitter"].at_hand()
     with pytest.raises(ValueError, match=r"give \(16, 4, 8\) sentences .* expected \(6090"):
         load_dataset("graph-sst5")
-    made = Source("Graph-SST5", 5, True, (16, 4, 8))
+    made = SentiGraphSource("Graph-SST5", 5, True, (16, 4, 8))
     monkeypatch.setitem(degree_shift.SOURCES, "graph-sst5", made)
     dataset = load_dataset("graph-sst5")
     assert [len(part) for part in dataset.splits.values()] == [16, 4, 8]

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from gsina.datasets.random_split import random_split
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import (
-    Progress,
+    OnProgress,
     RawFile,
     at_hand,
+    checksum_notes,
     names_checksum,
     raw_file,
-    stranger,
 )
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -44,7 +44,7 @@ GRAPHS, NODES, BASE = 1000, 25, 20
 MOTIF_EDGES = (10, 12)
 
 
-def load(*, seed: int = 0, progress: Progress | None = None) -> Dataset:
+def load(*, seed: int = 0, progress: OnProgress | None = None) -> Dataset:
     """Load BA-2Motifs, split at random 80/10/10 with ``seed``.
 
     Features are ten constant numbers. Both directions of every edge are there. True are the nodes
@@ -60,7 +60,7 @@ def load(*, seed: int = 0, progress: Progress | None = None) -> Dataset:
         path = raw_file(file, progress=progress)
         with names_checksum(file):
             splits = random_split(_read(path), seed)
-        return Dataset("ba2motifs", Task("binary", 1), splits, tuple(stranger(file)))
+        return Dataset("ba2motifs", Task("binary", 1), splits, tuple(checksum_notes(file)))
 
     return cached(f"ba2motifs-v{VERSION}-seed{seed}", make)
 

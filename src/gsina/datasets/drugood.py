@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import torch
 
-from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger
+from gsina.datasets.raw.sources import RawFile, at_hand, checksum_notes, names_checksum, raw_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -79,7 +79,7 @@ def load(
         file = raw(measure, domain)
         with names_checksum(file):
             rows = read_rows(raw_file(file))
-        splits, notes = {}, [f"measured is {measure.upper()}", *stranger(file)]
+        splits, notes = {}, [f"measured is {measure.upper()}", *checksum_notes(file)]
         for split, key in SPLITS.items():
             splits[split], failures = _graphs(rows[key], progress)
             if failures:

@@ -21,7 +21,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger, unpack
+from gsina.datasets.raw.sources import (
+    RawFile,
+    at_hand,
+    checksum_notes,
+    names_checksum,
+    raw_file,
+    unpack,
+)
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -42,7 +49,7 @@ NOT_LABELS = ("smiles", "mol_id")
 
 
 @dataclass(frozen=True)
-class Source:
+class OGBSource:
     """One dataset of the family.
 
     Attributes:
@@ -68,13 +75,13 @@ class Source:
 SOURCES = {
     f"ogbg-mol{source.short}": source
     for source in (
-        Source("hiv", (41127,), 1),
-        Source("bace", (1513,), 1),
-        Source("bbbp", (2039,), 1),
+        OGBSource("hiv", (41127,), 1),
+        OGBSource("bace", (1513,), 1),
+        OGBSource("bbbp", (2039,), 1),
         # OGB has one molecule fewer than MoleculeNet.
-        Source("clintox", (1477, 1478), 2),
-        Source("tox21", (7831,), 12),
-        Source("sider", (1427,), 27),
+        OGBSource("clintox", (1477, 1478), 2),
+        OGBSource("tox21", (7831,), 12),
+        OGBSource("sider", (1427,), 27),
     )
 }
 
@@ -119,7 +126,7 @@ def load(
     return replace(dataset, splits=plain, edge_sizes=())
 
 
-def fetch(source: Source) -> None:
+def fetch(source: OGBSource) -> None:
     """Download and unpack the official archive if the label file is not there."""
     if at_hand(source.file(MAPPING)):
         return
@@ -136,7 +143,7 @@ def fetch(source: Source) -> None:
         ) from error
 
 
-def read_table(source: Source) -> Table:
+def read_table(source: OGBSource) -> Table:
     """Read the label file.
 
     Raises:
@@ -164,7 +171,7 @@ def read_table(source: Source) -> Table:
     return Table([row["smiles"] or "" for row in rows], y)
 
 
-def read_split(source: Source) -> dict[str, NDArray[np.int64]] | None:
+def read_split(source: OGBSource) -> dict[str, NDArray[np.int64]] | None:
     """Rows of each split from the official files, ``None`` if they are not there.
 
     Raises:
@@ -196,7 +203,7 @@ def smiles(name: str, split: str) -> list[str]:
 
 def _prepare(
     name: str,
-    source: Source,
+    source: OGBSource,
     jobs: int | None,
     progress: Callable[[int, int | None], None] | None,
 ) -> Dataset:
@@ -209,7 +216,7 @@ def _prepare(
         split = dict(zip(SPLITS, scaffold_split(table.smiles, jobs=jobs), strict=True))
         notes.append("The official split files are not there; the scaffold split was computed.")
     graphs, kept, failures = pack_smiles(table.smiles, jobs=jobs, progress=progress)
-    notes += [*_tell(failures, split, count), *stranger(*files)]
+    notes += [*_tell(failures, split, count), *checksum_notes(*files)]
     graphs = replace(graphs, y=torch.from_numpy(table.y)[kept])
     place = torch.full((count,), -1)
     place[kept] = torch.arange(len(kept))
@@ -223,7 +230,7 @@ def _prepare(
     )
 
 
-def _tables(source: Source) -> tuple[Table, dict[str, NDArray[np.int64]] | None]:
+def _tables(source: OGBSource) -> tuple[Table, dict[str, NDArray[np.int64]] | None]:
     """The label file, and the split files where they are there; they must fit together."""
     table, split = read_table(source), read_split(source)
     count = len(table.smiles)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """One line of ``gsina datasets``.
 
     Attributes:
@@ -49,10 +49,10 @@ class Entry:
         return partial(load, *self.arguments) if self.arguments else load
 
 
-DATASETS: dict[str, Entry] = {}
+DATASETS: dict[str, DatasetEntry] = {}
 
 
-def register(entry: Entry) -> Entry:
+def register(entry: DatasetEntry) -> DatasetEntry:
     """Add a dataset to the list."""
     DATASETS[entry.name] = entry
     return entry

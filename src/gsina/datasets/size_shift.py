@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gsina.datasets.raw.sources import Progress, names_checksum, raw_file, stranger
+from gsina.datasets.raw.sources import OnProgress, checksum_notes, names_checksum, raw_file
 from gsina.datasets.tu import read_archive, tu_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -32,7 +32,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Source:
+class TUSource:
     """One dataset of the collection.
 
     Attributes:
@@ -50,14 +50,16 @@ class Source:
 
 
 SOURCES = {
-    "nci1": Source("NCI1", 4110, 265506, 37),
-    "nci109": Source("NCI109", 4127, 265208, 38),
-    "proteins": Source("PROTEINS", 1113, 162088, 3),
-    "dd": Source("DD", 1178, 1686092, 89),
+    "nci1": TUSource("NCI1", 4110, 265506, 37),
+    "nci109": TUSource("NCI109", 4127, 265208, 38),
+    "proteins": TUSource("PROTEINS", 1113, 162088, 3),
+    "dd": TUSource("DD", 1178, 1686092, 89),
 }
 
 
-def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None = None) -> Dataset:
+def load(
+    name: str, seed: int = 0, iid: bool = False, progress: OnProgress | None = None
+) -> Dataset:
     """Load one of :data:`SOURCES`.
 
     Args:
@@ -75,7 +77,7 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
         path = raw_file(file, progress=progress)
         with names_checksum(file):
             graphs, told = _read(path, source)
-        told = (*told, *stranger(file))
+        told = (*told, *checksum_notes(file))
         ids = size_split(graphs.node_ptr.diff(), seed)
         unused = len(graphs) - sum(len(part) for part in ids.values())
         notes = (*told, f"{unused} graphs of middle size are unused")
@@ -89,7 +91,7 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
     return cached(f"{name}-v{VERSION}-{kind}-seed{seed}", make)
 
 
-def _read(path: Path, source: Source) -> tuple[PackedGraphs, tuple[str, ...]]:
+def _read(path: Path, source: TUSource) -> tuple[PackedGraphs, tuple[str, ...]]:
     """The graphs of an archive with their node labels as features, and notes."""
     data = read_archive(path)
     graphs = replace(data.graphs, x=data.graphs.x[:, -source.labels :], edge_attr=None)

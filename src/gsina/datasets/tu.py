@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.raw.number_files import check_rows, read_table
-from gsina.datasets.raw.sources import Progress, RawFile, raw_file
+from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 
@@ -67,7 +67,7 @@ def tu_file(name: str) -> RawFile:
     return RawFile(f"tu/{name}.zip", URL.format(name=name))
 
 
-def read_tu(path_or_name: Path | str, *, progress: Progress | None = None) -> PackedGraphs:
+def read_tu(path_or_name: Path | str, *, progress: OnProgress | None = None) -> PackedGraphs:
     """Read a TU dataset.
 
     * ``x``: node attributes, then node labels as one-hot columns, one for each number from the

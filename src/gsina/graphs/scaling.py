@@ -35,7 +35,7 @@ def find_scaling(graphs: PackedGraphs) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def standardise(scaling: Scaling, *graphs: PackedGraphs) -> list[PackedGraphs]:
+def apply_scaling(scaling: Scaling, *graphs: PackedGraphs) -> list[PackedGraphs]:
     """The graphs with features without units; what they share is made once and shared again."""
     made: dict[int, Tensor] = {}
 

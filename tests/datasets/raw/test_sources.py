@@ -16,10 +16,10 @@ from gsina.datasets.raw import sources
 from gsina.datasets.raw.sources import (
     RawFile,
     at_hand,
+    checksum_notes,
     names_checksum,
     raw_file,
     sha256,
-    stranger,
     unpack,
     verify,
 )
@@ -293,11 +293,11 @@ def test_other_versions_of_known_files_are_told(
     monkeypatch.setattr(sources, "KNOWN", {file.path: GOOD, missing.path: GOOD})
     file.target.parent.mkdir(parents=True, exist_ok=True)
     file.target.write_bytes(CONTENT)
-    assert stranger(file, missing, RawFile("tu/C.zip")) == []
+    assert checksum_notes(file, missing, RawFile("tu/C.zip")) == []
     with pytest.raises(ValueError, match=r"^too short\.$"), names_checksum(file):
         raise ValueError("too short.")
     file.target.write_bytes(CONTENT[:-1])
-    (note,) = stranger(file, missing)
+    (note,) = checksum_notes(file, missing)
     assert f"{file.target} with SHA-256 {sha256(file.target)}, expected {GOOD}." in note
     told = rf"^too short\. Not the version .*expected {GOOD}"
     with pytest.raises(ValueError, match=told), names_checksum(file):

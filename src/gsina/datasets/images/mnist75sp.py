@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.images.superpixels import Progress, Superpixels, superpixels
-from gsina.datasets.raw.sources import Progress as Download
+from gsina.datasets.images.superpixels import OnProgress, Superpixels, superpixels
+from gsina.datasets.raw.sources import OnProgress as OnDownload
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -75,8 +75,8 @@ def load(
     seed: int = 0,
     limit: int | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
-    download: Download | None = None,
+    progress: OnProgress | None = None,
+    download: OnDownload | None = None,
 ) -> Dataset:
     """Load MNIST-75sp.
 
@@ -120,7 +120,7 @@ def load(
 
 
 def read_split(
-    split: str, limit: int | None = None, download: Download | None = None
+    split: str, limit: int | None = None, download: OnDownload | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Images ``[I, 28, 28]`` and labels ``[I]`` of ``"train"`` or ``"test"``."""
     arrays = []
@@ -222,7 +222,7 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     }
 
 
-def _shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
+def _shifted(progress: OnProgress | None, before: int, total: int) -> OnProgress | None:
     """Report one part of the work as part of the whole."""
     if progress is None:
         return None

@@ -35,7 +35,7 @@ ORDER_SEED = 111
 CHUNK = 500
 
 #: Images done, images in all.
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def extract(chunk: Chunk) -> dict[str, NDArray[Any]]:
 
 
 def superpixels(
-    images: NDArray[Any], *, jobs: int | None = None, progress: Progress | None = None
+    images: NDArray[Any], *, jobs: int | None = None, progress: OnProgress | None = None
 ) -> Superpixels:
     """Superpixels of all images ``[I, H, W]`` (uint8), from the cache where they are in it.
 

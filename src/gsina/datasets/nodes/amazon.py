@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.planetoid import edges_of
-from gsina.datasets.raw.sources import Progress, RawFile, raw_file, verify
+from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file, verify
 from gsina.errors import InputError
 
 FILE = RawFile(
@@ -23,7 +23,7 @@ FILE = RawFile(
 )
 
 
-def read_photo(progress: Progress | None = None) -> tuple[Any, NDArray[np.int64]]:
+def read_photo(progress: OnProgress | None = None) -> tuple[Any, NDArray[np.int64]]:
     """Photo's features and edges; edges that the file has in one direction get the other one.
 
     Returns:

@@ -16,7 +16,7 @@ from torch import Tensor
 from gsina.datasets.nodes import amazon, planetoid
 from gsina.datasets.nodes.random_networks import FAMILIES, Family, affine, draw_network
 from gsina.datasets.nodes.whole_graphs import NodeGraph, pack
-from gsina.datasets.raw.sources import Progress
+from gsina.datasets.raw.sources import OnProgress
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
@@ -30,7 +30,7 @@ TRIES = 1000
 
 
 def load(
-    name: str, *, seed: int = 0, family: Family = "gcn", progress: Progress | None = None
+    name: str, *, seed: int = 0, family: Family = "gcn", progress: OnProgress | None = None
 ) -> Dataset:
     """Load a graph and invent its ten environments.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, node_archive, pack, stamp
 from gsina.datasets.raw.number_files import read_table
-from gsina.datasets.raw.sources import Progress, RawFile
+from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -38,7 +38,7 @@ STEPS = {"train": range(6, 11), "val": range(11, 16), "test-1": range(16, 17)} |
 }
 
 
-def load(*, progress: Progress | None = None) -> Dataset:
+def load(*, progress: OnProgress | None = None) -> Dataset:
     """Load Elliptic: steps 6 to 10 (counted from 0) for training, 11 to 15 for validation.
 
     Returns:

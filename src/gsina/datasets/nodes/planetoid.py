@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gsina.datasets.raw.number_files import read_column
 from gsina.datasets.raw.pickles import read_arrays
-from gsina.datasets.raw.sources import Progress, RawFile, raw_file, verify
+from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file, verify
 
 URL = "https://github.com/kimiyoung/planetoid/raw/master/data"
 SHA256 = {
@@ -28,7 +28,7 @@ FILES = {
 }
 
 
-def read_cora(progress: Progress | None = None) -> tuple[Any, NDArray[np.int64]]:
+def read_cora(progress: OnProgress | None = None) -> tuple[Any, NDArray[np.int64]]:
     """Cora's features and edges; both directions of every edge, no loops, no duplicates.
 
     Returns:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack, read_gzip
 from gsina.datasets.raw.number_files import read_table
-from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file
+from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -68,7 +68,7 @@ class Country(NamedTuple):
         )
 
 
-def load(*, undirected: bool = False, progress: Progress | None = None) -> Dataset:
+def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dataset:
     """Load Twitch: DE for training, ENGB for validation, five countries to test.
 
     Args:
@@ -97,7 +97,7 @@ def load(*, undirected: bool = False, progress: Progress | None = None) -> Datas
     return Dataset(dataset.name, dataset.task, both, dataset.notes)
 
 
-def read_country(name: str, progress: Progress | None = None) -> tuple[NodeGraph, list[str]]:
+def read_country(name: str, progress: OnProgress | None = None) -> tuple[NodeGraph, list[str]]:
     """The graph of one country, and what there is to say about its files."""
     edges, target, features = (raw_file(file, progress=progress) for file in Country.of(name))
     y, repeated = _labels(target)

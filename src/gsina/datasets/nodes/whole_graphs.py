@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file, unpack
+from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file, unpack
 from gsina.errors import InputError, MissingFileError
 from gsina.graphs.packed import PackedGraphs
 
@@ -44,7 +44,7 @@ def pack(graphs: Sequence[NodeGraph], environments: Sequence[int]) -> PackedGrap
 
 
 def node_archive(
-    archive: RawFile, members: Mapping[str, RawFile], progress: Progress | None = None
+    archive: RawFile, members: Mapping[str, RawFile], progress: OnProgress | None = None
 ) -> None:
     """Unpack an official archive unless the files ``members`` are all there."""
     if at_hand(*members.values()):

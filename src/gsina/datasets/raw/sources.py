@@ -31,7 +31,7 @@ except ImportError:  # Windows: two processes that download one file at once are
     fcntl = None  # type: ignore[assignment]
 
 #: Bytes done, bytes in all (``None`` where the server does not say).
-Progress = Callable[[int, int | None], None]
+OnProgress = Callable[[int, int | None], None]
 
 TIMEOUT = 30.0
 ATTEMPTS = 5
@@ -73,7 +73,7 @@ def offline() -> bool:
     return value not in ("", "0", "false", "no", "off")
 
 
-def raw_file(file: RawFile, *, progress: Progress | None = None) -> Path:
+def raw_file(file: RawFile, *, progress: OnProgress | None = None) -> Path:
     """The path of a raw file, downloaded if it is not there.
 
     Args:
@@ -142,7 +142,7 @@ def verify(path: Path, file: RawFile) -> None:
         )
 
 
-def stranger(*files: RawFile) -> list[str]:
+def checksum_notes(*files: RawFile) -> list[str]:
     """A note if files are not the versions that are known here: altered, or packed anew."""
     others = [
         f"{file.target} with SHA-256 {found}, expected {KNOWN[file.path]}"
@@ -164,7 +164,7 @@ def names_checksum(*files: RawFile) -> Iterator[None]:
     except MissingFileError:
         raise  # What is not there has no content.
     except ValueError as error:
-        raise InputError(" ".join([str(error), *stranger(*files)])) from error
+        raise InputError(" ".join([str(error), *checksum_notes(*files)])) from error
 
 
 def unpack(archive: Path, members: Mapping[str, Path]) -> None:
@@ -226,7 +226,7 @@ def _same_file(file: IO[bytes], path: Path) -> bool:
         return False
 
 
-def _download(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
+def _download(file: RawFile, part: IO[bytes], progress: OnProgress | None) -> None:
     """Fill ``part``; go on after a broken connection as long as that brings something new."""
     for attempt in range(1, ATTEMPTS + 1):
         before = _size(part)
@@ -240,7 +240,7 @@ def _download(file: RawFile, part: IO[bytes], progress: Progress | None) -> None
     return None
 
 
-def _fetch(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
+def _fetch(file: RawFile, part: IO[bytes], progress: OnProgress | None) -> None:
     """Append the rest of the file to ``part`` in one request."""
     assert file.url is not None
     start = _size(part)
@@ -268,7 +268,7 @@ def _fetch(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
 
 
 def _copy(
-    answer: IO[bytes], part: IO[bytes], done: int, total: int | None, progress: Progress | None
+    answer: IO[bytes], part: IO[bytes], done: int, total: int | None, progress: OnProgress | None
 ) -> None:
     """Append a server's answer to ``part``, which holds ``done`` bytes of ``total``."""
     if progress:

@@ -39,7 +39,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Source:
+class Corpus:
     """One collection of sentences.
 
     Attributes:
@@ -119,7 +119,7 @@ def _file(path: str, sha256: str) -> RawFile:
 
 
 SOURCES = {
-    "sst2-text": Source(
+    "sst2-text": Corpus(
         Task("binary", 1),
         (
             _file(
@@ -139,7 +139,7 @@ SOURCES = {
         longest_test=4,
         shortest_train=9,
     ),
-    "sst5-text": Source(
+    "sst5-text": Corpus(
         Task("multiclass", 5),
         (
             _file(
@@ -159,7 +159,7 @@ SOURCES = {
         longest_test=10,
         shortest_train=20,
     ),
-    "twitter-text": Source(
+    "twitter-text": Corpus(
         Task("multiclass", 3),
         (
             _file(
@@ -184,7 +184,7 @@ def read_sentences(name: str) -> list[Sentence]:
     return [sentence for file in source.files for sentence in read_file(file, source)]
 
 
-def read_file(file: RawFile, source: Source) -> list[Sentence]:
+def read_file(file: RawFile, source: Corpus) -> list[Sentence]:
     """The sentences of one file."""
     path = raw_file(file)
     verify(path, file)
@@ -198,7 +198,7 @@ def read_file(file: RawFile, source: Source) -> list[Sentence]:
     return source.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
 
 
-def length_split(sentences: list[Sentence], source: Source) -> dict[str, list[int]]:
+def length_split(sentences: list[Sentence], source: Corpus) -> dict[str, list[int]]:
     """Numbers of the sentences in train, val and test."""
     length = torch.tensor([len(sentence.words) for sentence in sentences])
     pool = (length >= source.shortest_train).nonzero()[:, 0]

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from gsina.datasets.degree_shift import degree_shift
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
-from gsina.datasets.text.sentences import SOURCES, Sentence, Source, length_split, read_sentences
+from gsina.datasets.text.sentences import SOURCES, Corpus, Sentence, length_split, read_sentences
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -98,7 +98,7 @@ def load(name: str, protocol: Protocol = "gsat") -> Dataset:
 
 
 def divide(
-    sentences: list[Sentence], name: str, source: Source, protocol: Protocol
+    sentences: list[Sentence], name: str, source: Corpus, protocol: Protocol
 ) -> dict[str, list[int]]:
     """Numbers of the sentences in train, val and test; see :func:`load`."""
     if protocol == "gsat":
