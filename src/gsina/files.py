@@ -89,10 +89,10 @@ def save_tensors(
     """Write tensors and a JSON-able ``meta`` as one safetensors file, atomically."""
     from safetensors.torch import save
 
-    # Tensors that share memory are stored apart: safetensors refuses shared storage.
-    apart = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
+    # Tensors that share memory are copied: safetensors refuses shared storage.
+    copies = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
     with write_aside(path) as file:
-        file.write(save(apart, metadata={"gsina": json.dumps(meta or {})}))
+        file.write(save(copies, metadata={"gsina": json.dumps(meta or {})}))
 
 
 def load_tensors(

@@ -33,8 +33,8 @@ def _add(
     level: Level = "graph",
 ) -> None:
     """Add a dataset whose ``files`` lie below the data folder; ``|`` parts forms of one file."""
-    loader, there = f"gsina.datasets.{loader}", partial(_at_hand, *files)
-    register(DatasetEntry(name, loader, task, size, metric, shift, there, level, arguments))
+    loader, at_hand = f"gsina.datasets.{loader}", partial(_at_hand, *files)
+    register(DatasetEntry(name, loader, task, size, metric, shift, at_hand, level, arguments))
 
 
 _add(

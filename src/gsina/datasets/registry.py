@@ -72,5 +72,5 @@ def load_dataset(name: str, **options: Any) -> Dataset:
         if error.errno is not None:
             raise
         alike = (other for other in DATASETS.values() if other.level == entry.level)
-        there = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
-        raise MissingFileError(f"{str(error).rstrip('.')}; at hand are {there}.") from error
+        names = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
+        raise MissingFileError(f"{str(error).rstrip('.')}; at hand are {names}.") from error

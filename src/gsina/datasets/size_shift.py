@@ -76,14 +76,14 @@ def load(
         file = tu_file(source.archive)
         path = raw_file(file, progress=progress)
         with names_checksum(file):
-            graphs, told = _read(path, source)
-        told = (*told, *checksum_notes(file))
+            graphs, file_notes = _read(path, source)
+        file_notes = (*file_notes, *checksum_notes(file))
         ids = size_split(graphs.node_ptr.diff(), seed)
         unused = len(graphs) - sum(len(part) for part in ids.values())
-        notes = (*told, f"{unused} graphs of middle size are unused")
+        notes = (*file_notes, f"{unused} graphs of middle size are unused")
         if iid:
             ids = _shuffled(ids, len(graphs), seed)
-            notes = (*told, f"{unused} graphs, drawn at random, are unused")
+            notes = (*file_notes, f"{unused} graphs, drawn at random, are unused")
         splits = {split: graphs[part] for split, part in ids.items()}
         return Dataset(name, Task("multiclass", 2, "mcc"), splits, notes)
 
@@ -95,9 +95,9 @@ def _read(path: Path, source: TUSource) -> tuple[PackedGraphs, tuple[str, ...]]:
     """The graphs of an archive with their node labels as features, and notes."""
     data = read_archive(path)
     graphs = replace(data.graphs, x=data.graphs.x[:, -source.labels :], edge_attr=None)
-    whole = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
+    one_hot = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
     found = (len(graphs), graphs.edge_index.size(1))
-    if found != (source.graphs, source.edges) or not bool(whole.all()):
+    if found != (source.graphs, source.edges) or not bool(one_hot.all()):
         raise InputError(
             f"{path} has {found[0]} graphs, {found[1]} edges and {data.graphs.num_features} "
             f"node features, expected {source.graphs} graphs, {source.edges} edges and "

@@ -59,7 +59,7 @@ class Batch(GraphFields):
     def edge_groups(self) -> Groups:
         """The edges of each graph, for sums over graphs."""
         if self.num_graphs == 1:  # a large graph: sums need no index, and are exact
-            return Groups.whole(self.num_edges)
+            return Groups.single(self.num_edges)
         return Groups(self.edge_graph, self.num_graphs, self.num_edges)
 
     @property

@@ -140,8 +140,8 @@ def _weight(y: Tensor, batch: Batch, task: Task) -> Tensor:
     """
     known = y != -1 if task.kind == "multiclass" else ~y.isnan()
     graphs_here = known.new_full((), batch.num_graphs, dtype=torch.double)
-    own = torch.stack([known.sum().double(), graphs_here])
-    share = own / total(own).clamp(min=1)
+    local = torch.stack([known.sum().double(), graphs_here])
+    share = local / total(local).clamp(min=1)
     return share[0] / share[1]
 
 

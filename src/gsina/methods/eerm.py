@@ -174,18 +174,18 @@ class Editors:
         chosen = logits.add(gumbel).topk(self.edits, dim=1).indices
         source = self.candidates.gather(1, chosen)
         target = torch.arange(self.num_nodes, device=source.device).unsqueeze(1)
-        there = self.valid.gather(1, chosen)
-        return View(chosen, (target * self.num_nodes + source)[there].sort().values)
+        valid = self.valid.gather(1, chosen)
+        return View(chosen, (target * self.num_nodes + source)[valid].sort().values)
 
     def log_probability(self, editor: int, view: View) -> Tensor:
         """Log-probability that the editor draws this view, in this order; a sum over nodes."""
         logits = self._masked(editor)
-        there = self.valid.gather(1, view.chosen)
+        valid = self.valid.gather(1, view.chosen)
         chance = (logits - logits.logsumexp(1, keepdim=True)).gather(1, view.chosen)
         # What was drawn before is out: its probability is shared out among the others.
-        gone = torch.where(there, chance.exp(), 0.0).cumsum(1)[:, :-1]
+        gone = torch.where(valid, chance.exp(), 0.0).cumsum(1)[:, :-1]
         left = torch.cat([torch.ones_like(chance[:, :1]), 1 - gone], dim=1).clamp(min=1e-6)
-        return torch.where(there, chance - left.log(), 0.0).sum()
+        return torch.where(valid, chance - left.log(), 0.0).sum()
 
     def _masked(self, editor: int) -> Tensor:
         """Logits ``[N, M]`` without the candidates that do not exist; 0 where none does."""

@@ -175,8 +175,8 @@ class GSINA(Method):
         terms = {"prediction": task_loss(logits, batch, self.task)}
         if self.config.connectivity > 0 and attention is not None:
             nodes = batch.node_groups
-            apart = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
-            terms["connectivity"] = self.config.connectivity * apart.mean()
+            loss = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
+            terms["connectivity"] = self.config.connectivity * loss.mean()
         return terms
 
     def _attend(self, batch: Batch) -> tuple[Any, Attention]:

@@ -159,8 +159,8 @@ class IGM(Method):
         other = torch.randperm(batch.num_graphs).to(states.device)
         logits = self._classify(share * states + (1 - share) * states.index_select(0, other))
         y = batch.labels
-        own = label_loss(logits, y, self.task)
-        return share * own + (1 - share) * label_loss(logits, y[other], self.task)
+        own_loss = label_loss(logits, y, self.task)
+        return share * own_loss + (1 - share) * label_loss(logits, y[other], self.task)
 
     def _classify(self, states: Tensor) -> Tensor:
         logits: Tensor = self.predictor.head(states)  # type: ignore[misc]

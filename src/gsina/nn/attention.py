@@ -330,7 +330,7 @@ def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
     num_edges = edge_index.size(1)
     if batch is None:
-        return Groups.whole(num_edges)
+        return Groups.single(num_edges)
     if num_graphs is None:
         num_graphs = int(batch.max()) + 1 if batch.numel() else 0
     return Groups(batch.index_select(0, edge_index[0]), num_graphs, num_edges)

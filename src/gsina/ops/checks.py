@@ -66,7 +66,7 @@ def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Gro
     if index is None:
         if num_groups not in (None, 1):
             raise InputError(f"without an index there is 1 group, got num_groups={num_groups}.")
-        return Groups.whole(scores.numel())
+        return Groups.single(scores.numel())
     if index.dtype != torch.long or index.shape != scores.shape:
         raise InputError(
             f"index must be int64 of the scores' shape {list(scores.shape)}, got {index.dtype} of "

@@ -27,7 +27,7 @@ class Groups:
     size: int
 
     @classmethod
-    def whole(cls, size: int) -> Groups:
+    def single(cls, size: int) -> Groups:
         """All ``size`` elements in one group."""
         return cls(None, 1, size)
 

@@ -139,8 +139,8 @@ def fit(
     run = _fingerprint(method, dataset, settings, selection, seed)
     path = None if out is None else out / FILE
     if resume:
-        there = ranks.first and path is not None and path.exists()
-        state = ranks.agree(load_checkpoint(path, run) if there and path is not None else None)
+        exists = ranks.first and path is not None and path.exists()
+        state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
             progress, best = _restore(state, method, optimiser, shuffle)
     saved = progress.epoch

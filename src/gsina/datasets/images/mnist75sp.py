@@ -195,12 +195,12 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     """Graphs of a few images, by distance matrices padded to the largest of them."""
     counts = pixels.ptr[ids + 1] - pixels.ptr[ids]
     slot = torch.arange(int(counts.max()))
-    there = slot < counts[:, None]
+    present = slot < counts[:, None]
     rows = (pixels.ptr[ids][:, None] + slot).clamp(max=pixels.ptr[-1] - 1)
     intensity = pixels.intensity[rows]
     coords = pixels.coords[rows] / SIZE
     # Padding is put at infinity, far from everything and (by NaN) from other padding too.
-    place = coords.double().masked_fill(~there[:, :, None], math.inf).movedim(2, 0)
+    place = coords.double().masked_fill(~present[:, :, None], math.inf).movedim(2, 0)
     down, right = place[:, :, :, None] - place[:, :, None, :]
     square = down.square_().add_(right.square_())
     # The exponential is taken of the near pairs only; the margin leaves the decision to it.
@@ -211,9 +211,9 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     kept = (weight > WEAKEST) & (source != target)
     graph, source, target, weight = graph[kept], source[kept], target[kept], weight[kept]
     bright = intensity > 0
-    grey = intensity[there][:, None]
+    grey = intensity[present][:, None]
     return {
-        "x": torch.cat([grey, grey, grey, coords[there]], dim=1),
+        "x": torch.cat([grey, grey, grey, coords[present]], dim=1),
         "edge_index": torch.stack([source, target]),
         "edge_attr": weight.float()[:, None],
         "edge_truth": bright[graph, source] & bright[graph, target],

@@ -139,8 +139,8 @@ def superpixels(
         MissingPackageError: If superpixels must be made and scikit-image is not there.
     """
     key = f"{hashlib.sha256(images.tobytes()).hexdigest()[:16]}-{len(images)}"
-    whole = cache_dir() / f"superpixels-v{VERSION}-{key}.safetensors"
-    if (found := _read(whole)) is not None and len(found) == len(images):
+    path = cache_dir() / f"superpixels-v{VERSION}-{key}.safetensors"
+    if (found := _read(path)) is not None and len(found) == len(images):
         return found
     _scikit_image()
     folder = cache_dir() / f"superpixels-v{VERSION}-{key}-skimage-{_version()}"
@@ -163,7 +163,7 @@ def superpixels(
         finished[chunk.first] = Superpixels(**{k: torch.from_numpy(v) for k, v in arrays.items()})
     result = _join([finished[first] for first in sorted(finished)])
     with contextlib.suppress(OSError):  # Without a cache it only takes longer the next time.
-        save_tensors(whole, result.tensors(), {"scikit-image": _version()})
+        save_tensors(path, result.tensors(), {"scikit-image": _version()})
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()

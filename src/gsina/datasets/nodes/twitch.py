@@ -85,9 +85,9 @@ def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dat
     def make() -> Dataset:
         splits, notes = {}, []
         for number, (split, country) in enumerate(SPLITS.items()):
-            graph, said = read_country(country, progress)
+            graph, country_notes = read_country(country, progress)
             splits[split] = pack([graph], [number])
-            notes += said
+            notes += country_notes
         return Dataset("twitch", Task("binary", 1, "roc_auc", "node"), splits, tuple(notes))
 
     dataset = cached(f"twitch-v{VERSION}", make)

@@ -118,7 +118,7 @@ def _file(path: str, sha256: str) -> RawFile:
     return RawFile(f"sentiment/{path}.gz", sha256=(sha256,))
 
 
-SOURCES = {
+CORPORA = {
     "sst2-text": Corpus(
         Task("binary", 1),
         (
@@ -180,11 +180,11 @@ SOURCES = {
 
 def read_sentences(name: str) -> list[Sentence]:
     """All sentences of a collection, file after file."""
-    source = SOURCES[check_name(name, SOURCES, "text dataset")]
-    return [sentence for file in source.files for sentence in read_file(file, source)]
+    corpus = CORPORA[check_name(name, CORPORA, "text dataset")]
+    return [sentence for file in corpus.files for sentence in read_file(file, corpus)]
 
 
-def read_file(file: RawFile, source: Corpus) -> list[Sentence]:
+def read_file(file: RawFile, corpus: Corpus) -> list[Sentence]:
     """The sentences of one file."""
     path = raw_file(file)
     verify(path, file)
@@ -195,13 +195,13 @@ def read_file(file: RawFile, source: Corpus) -> list[Sentence]:
             f"{path} is not a whole gzip file of text ({error}); delete it and fetch it again."
         ) from error
     # Not splitlines(): tweets contain odd characters that it takes for line ends.
-    return source.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
+    return corpus.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
 
 
-def length_split(sentences: list[Sentence], source: Corpus) -> dict[str, list[int]]:
+def length_split(sentences: list[Sentence], corpus: Corpus) -> dict[str, list[int]]:
     """Numbers of the sentences in train, val and test."""
     length = torch.tensor([len(sentence.words) for sentence in sentences])
-    pool = (length >= source.shortest_train).nonzero()[:, 0]
-    short = ((length >= 3) & (length <= source.longest_test)).nonzero()[:, 0]
+    pool = (length >= corpus.shortest_train).nonzero()[:, 0]
+    short = ((length >= 3) & (length <= corpus.longest_test)).nonzero()[:, 0]
     train, val = first_tenth_for_val(pool)
     return {"train": train.tolist(), "val": val.tolist(), "test": short.tolist()}

@@ -177,8 +177,8 @@ def loss_slopes(logits: Tensor, y: Tensor, task: Task) -> Tensor:
         ``[G]``, 0 where no label is there; differentiable.
     """
     if task.kind == "multiclass":
-        own = logits.gather(1, y.clamp(min=0).unsqueeze(1)).squeeze(1)
-        slopes = (logits.softmax(1) * logits).sum(1) - own
+        label_logit = logits.gather(1, y.clamp(min=0).unsqueeze(1)).squeeze(1)
+        slopes = (logits.softmax(1) * logits).sum(1) - label_logit
         return torch.where(y == -1, 0.0, slopes)
     known = ~y.isnan()
     target = torch.where(known, y, 0).to(logits.dtype)

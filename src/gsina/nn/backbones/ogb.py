@@ -73,8 +73,8 @@ class OGBGCNLayer(OGBLayer):
         """``[N, H]`` to ``[N, H]``; ``degree`` is ``[N, 1]``."""
         z = self.linear(h)
         root = degree.rsqrt()
-        own: Tensor = F.relu(z + self.root) / degree
-        return root * self.gather(z, edge_index, edge_attr, root) + own
+        self_message: Tensor = F.relu(z + self.root) / degree
+        return root * self.gather(z, edge_index, edge_attr, root) + self_message
 
 
 class OGBGINLayer(OGBLayer):
@@ -201,7 +201,7 @@ class OGBNetwork(BackboneModule):
     @staticmethod
     def _graphs(h: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
         if batch is None:
-            return Groups.whole(h.size(0))
+            return Groups.single(h.size(0))
         count = int(batch.max()) + 1 if num_graphs is None else num_graphs
         return Groups(batch, count, h.size(0))
 
