@@ -80,7 +80,7 @@ def test_unreadable_molecules_are_counted_and_named(folder: Path) -> None:
     assert "1 of 6 molecules are left out (1 of train, 0 of val, 0 of test)" in summary
     assert row.startswith("row 2: CN(C)(C)C (")
     assert "valence" in row
-    assert other.startswith("Not the version known here")
+    assert other.startswith("Not the known version")
 
 
 def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:
@@ -91,7 +91,7 @@ def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:
 
 
 def test_what_is_missing_says_what_is_there(folder: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"; at hand are .*ogbg-molclintox.*spmotif"):
+    with pytest.raises(FileNotFoundError, match=r"; available are .*ogbg-molclintox.*spmotif"):
         load_dataset("ogbg-molhiv")
 
 

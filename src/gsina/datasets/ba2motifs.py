@@ -103,8 +103,8 @@ def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
             return arrays["adj"], arrays["x"], arrays["y"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole .npz file with plain arrays adj, x and y ({error}); delete it "
-            f"and fetch it again."
+            f"{path} is not a complete .npz file with plain arrays adj, x and y ({error}); delete "
+            f"it and fetch it again."
         ) from error
 
 

@@ -115,7 +115,7 @@ def read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
             int(row["domain_id"])
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole DrugOOD file ({type(error).__name__}: {error}); expected a "
+            f"{path} is not a complete DrugOOD file ({type(error).__name__}: {error}); expected a "
             "JSON object with lists of molecules in its splits: fetch it again."
         ) from error
     return rows

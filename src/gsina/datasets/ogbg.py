@@ -107,7 +107,7 @@ def load(
             ``-molsider``.
         bonds: Keep the bond features (``edge_attr`` ``[E, 3]``, int64); the benchmark has none.
         jobs: Number of processes that make graphs, by default one per core.
-        progress: Called with the number of molecules done and in all, the first time.
+        progress: Called with the number of molecules done and the total, the first time.
 
     Returns:
         Splits ``train``, ``val``, ``test``; ``x`` int64 ``[N, 9]``, ``y`` float ``[G, T]``, NaN
@@ -269,7 +269,7 @@ def _lines(path: Path) -> list[str]:
         return gzip.decompress(path.read_bytes()).decode().splitlines()
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
         ) from error
 
 

@@ -27,7 +27,7 @@ class DatasetEntry:
         size: Number of graphs, in words.
         metric: The metric of the benchmark.
         shift: What differs between training and test.
-        at_hand: Whether the raw files are there (or none are needed).
+        at_hand: Whether the raw files are available (or none are needed).
         level: Whether graphs or nodes are classified.
         arguments: First arguments of the loader, where several datasets share one.
     """
@@ -62,8 +62,8 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     """Load a dataset by name; options go to its loader.
 
     Raises:
-        MissingFileError: Its files are not there; says where to put them, and which
-                datasets of the same level are.
+        MissingFileError: Its files are missing; says where to put them, and which
+                datasets of the same level are available.
     """
     entry = DATASETS[check_name(name, DATASETS, "dataset")]
     try:
@@ -73,4 +73,4 @@ def load_dataset(name: str, **options: Any) -> Dataset:
             raise
         alike = (other for other in DATASETS.values() if other.level == entry.level)
         names = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
-        raise MissingFileError(f"{str(error).rstrip('.')}; at hand are {names}.") from error
+        raise MissingFileError(f"{str(error).rstrip('.')}; available are {names}.") from error

@@ -177,7 +177,7 @@ def _texts(path: Path) -> tuple[str, dict[str, bytes]]:
             return names[0], {part: archive.read(info) for part, info in ours.items()}
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole zip archive ({error}); delete it and fetch it again."
+            f"{path} is not a complete zip archive ({error}); delete it and fetch it again."
         ) from error
 
 

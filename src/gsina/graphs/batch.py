@@ -32,7 +32,7 @@ class Batch(GraphFields):
             ``None`` if no edge has an opposite.
     """
 
-    # No level for those that hold numbers of nodes or edges: whoever takes rows must number anew.
+    # No level for those that hold numbers of nodes or edges: a selection has to renumber them.
     edge_index: Tensor
     node_graph: Tensor = field(metadata=NODE)
     edge_graph: Tensor = field(metadata=EDGE)

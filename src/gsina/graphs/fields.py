@@ -1,4 +1,4 @@
-"""The fields of graphs, each of which says what it has one row per.
+"""The fields of graphs, each with its level: what it has one row per.
 
 The level of a field stands in its metadata. Whoever selects, joins, checks or converts graphs walks
 over the fields by level, so a new field of :class:`GraphFields` is one line.

@@ -2,7 +2,7 @@
 
 Rules: ``random`` (stratified), ``scaffold`` and ``column`` (whole groups are held out, the smallest
 ones), ``size`` and ``time`` (the last in an order are held out), ``own`` (a column says which).
-A split that leaves validation or training without a class is mended, and the reason is told.
+A split that leaves validation or training without a class is repaired, with a warning.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Split:
 
     Attributes:
         parts: Indices of rows by split, ascending.
-        warnings: What was mended and why.
+        warnings: What was repaired and why.
         source: Rule asked for, rule used, seed and sizes; JSON-able.
         environment: Group of every row as a number ``[rows]``, in the order of their names; only
             of the rule ``column``.

@@ -28,7 +28,7 @@ class EERMConfig:
         beta: Weight of the mean of the views' losses, beside their variance.
         final_beta: If given, ``beta`` grows to it in a straight line ...
         growth_epochs: ... in so many epochs.
-        candidates: Other ends that an editor may choose from at a node, drawn anew for every step;
+        candidates: Other ends that an editor may choose from at a node, drawn again at every step;
             ``None`` for all nodes, which takes K n^2 numbers.
         max_gib: Largest memory of the editors' parameters.
     """
@@ -70,10 +70,10 @@ class EERM(Method):
 
     After Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022.
 
-    A view is the graph with some entries of its adjacency flipped: an edge that is there goes, one
-    that is not comes. At every node an editor draws them without replacement from a softmax over
+    A view is the graph with some entries of its adjacency flipped: an existing edge goes, a missing
+    one comes. At every node an editor draws them without replacement from a softmax over
     the other ends. The editors maximise the variance by REINFORCE, for a few steps; then the
-    network takes one step on views drawn from them. They start anew from random numbers at every
+    network takes one step on views drawn from them. They restart from random numbers at every
     step of the network, so they leave no state behind. Predictions are made from the graph as it
     is.
 

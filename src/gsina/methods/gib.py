@@ -110,7 +110,7 @@ class GIB(Method):
     f, a two-layer network, is trained by an inner loop in every step, on fixed states, and is fixed
     itself in the step of the model. So is the graph's state there: the subgraph is to forget the
     graph, and not the network to describe it badly. f's weights go on from batch to batch; its Adam
-    starts anew in every batch, so a checkpoint of the weights is all there is to resume from.
+    restarts in every batch, so a checkpoint of the weights is enough to resume from.
 
     The attention that is reported is p for the nodes, ``p_i p_j`` for the edges.
 

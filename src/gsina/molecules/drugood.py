@@ -81,9 +81,9 @@ def pack_drugs(
     Args:
         smiles: One string per molecule.
         jobs: Number of processes, by default one per core.
-        progress: Called with the number of pieces done and in all.
+        progress: Called with the number of pieces done and the total.
     """
-    rdkit_chem()  # Its absence is to be told once, and before any work.
+    rdkit_chem()  # Fail once, and before any work, if it is missing.
     pieces = [
         (start, list(smiles[start : start + CHUNK])) for start in range(0, len(smiles), CHUNK)
     ]

@@ -46,13 +46,13 @@ class Prepared:
 
 
 def prepare(smiles: Sequence[str], progress: OnProgress | None) -> Prepared:
-    """Graphs, canonical SMILES and scaffolds, from the cache if they are there.
+    """Graphs, canonical SMILES and scaffolds, from the cache if it has them.
 
     Args:
         smiles: The column, as it is in the file.
-        progress: Called with the steps done and in all, two for each molecule.
+        progress: Called with the steps done and the total, two for each molecule.
     """
-    rdkit_chem()  # Its absence is told first.
+    rdkit_chem()  # Fail first if it is missing.
     from rdkit import rdBase
 
     smiles = [text.strip() for text in smiles]

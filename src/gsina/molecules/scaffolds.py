@@ -1,4 +1,4 @@
-"""The scaffold split of molecules, for when a benchmark's own split files are not at hand."""
+"""The scaffold split of molecules, for when a benchmark's own split files are missing."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Settings:
         learning_rate: Of Adam.
         weight_decay: Of Adam (added to the gradient), or of AdamW.
         plateau_patience: Halve the learning rate when more than this many epochs in a row were not
-            better than the selected one, and count anew; ``None``: never.
+            better than the selected one, and start counting again; ``None``: never.
         algorithm: ``adam`` or ``adamw``.
         neighbours: At node level, the most incoming edges of a node in every hop that a step
             samples, such as ``(10, 10)``; ``None``: whole graphs.

@@ -166,7 +166,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
     flipped[len(whole) // 2] ^= 255
     for content in (whole[:-20], whole[: len(whole) // 2], bytes(flipped), b"not gzip"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"a\.gz is not a whole gzip file"):
+        with pytest.raises(ValueError, match=r"a\.gz is not a complete gzip file"):
             read_idx(path, 3)
 
 

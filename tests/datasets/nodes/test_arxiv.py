@@ -105,7 +105,7 @@ def test_altered_files(folder: Path, part: str, lines: list[str], said: str) -> 
 def test_truncated_file(folder: Path) -> None:
     path = folder / "node-feat.csv.gz"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"node-feat\.csv\.gz is not a whole gzip"):
+    with pytest.raises(ValueError, match=r"node-feat\.csv\.gz is not a complete gzip"):
         load()
 
 

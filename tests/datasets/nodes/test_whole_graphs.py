@@ -65,7 +65,7 @@ def test_missing_dataset_is_one_sentence(folder: Path, name: str) -> None:
     said = str(caught.value)
     assert str(folder) in said  # Where to put it,
     assert "http" in said  # where to get it,
-    assert "; at hand are " in said  # and what there is instead.
+    assert "; available are " in said  # and what there is instead.
     assert said.count(". ") == 0
     assert not DATASETS[name].at_hand()
 
@@ -86,7 +86,7 @@ def test_gzip_must_be_whole(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"text" * 100))
     assert read_gzip(path) == b"text" * 100
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match=r"a\.gz is not a whole gzip"):
+    with pytest.raises(ValueError, match=r"a\.gz is not a complete gzip"):
         read_gzip(path)
 
 

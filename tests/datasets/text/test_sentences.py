@@ -79,7 +79,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
     path = tmp_path / FILE.path
     for content in (path.read_bytes()[:-8], b"text", gzip.compress(b"1 \xff\xfe")):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"file\.gz is not a whole gzip file of text"):
+        with pytest.raises(ValueError, match=r"file\.gz is not a complete gzip file of text"):
             read_file(FILE, CORPORA["sst5-text"])
     with pytest.raises(ValueError, match=r"file\.gz is truncated or altered: its SHA-256"):
         read_file(replace(FILE, sha256=("0" * 64,)), CORPORA["sst5-text"])

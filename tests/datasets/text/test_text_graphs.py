@@ -104,10 +104,10 @@ def test_bad_vectors(folder: Path) -> None:
     path = folder / "glove100_sst_twitter.npz"
     for content in ({"words": np.array(["a"])}, {"words": np.array([None]), "vec": np.ones(1)}):
         np.savez(path, **content)
-        with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a whole"):
+        with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a complete"):
             read_vectors()
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a whole"):
+    with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a complete"):
         read_vectors()
     np.savez(path, words=np.array(["a", "b"]), vec=np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"2 words but vectors of shape \(3, 2\)"):

@@ -34,7 +34,7 @@ def _file(name: str, *sha256: str) -> RawFile:
 
 
 #: Images and labels; the first checksum is the official archive's, the second that of the same
-#: content compressed anew.
+#: content compressed again.
 FILES = {
     "train": (
         _file(
@@ -89,8 +89,8 @@ def load(
             benchmark; the first 20,000 are for training and the last 5,000 for validation.
         limit: Use only the first images of each file, divided in the same shares.
         jobs: Processes that make superpixels; one per core by default.
-        progress: Called with the number of images done and in all while superpixels are made.
-        download: Called with bytes done and in all during a download.
+        progress: Called with the number of images done and the total while superpixels are made.
+        download: Called with bytes done and the total during a download.
     """
     if limit is not None and limit < VAL_SHARE:
         raise InputError(f"limit is {limit}; expected at least {VAL_SHARE} images, or None.")
@@ -148,7 +148,7 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
         content = gzip.decompress(path.read_bytes())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
         ) from error
     magic = bytes([0, 0, 8, dimensions])  # 8 stands for unsigned bytes.
     header = 4 + 4 * dimensions

@@ -34,7 +34,7 @@ ORDER_SEED = 111
 #: Images that one task handles and one file of finished work holds.
 CHUNK = 500
 
-#: Images done, images in all.
+#: Images done, total of images.
 OnProgress = Callable[[int, int], None]
 
 
@@ -128,12 +128,12 @@ def superpixels(
 ) -> Superpixels:
     """Superpixels of all images ``[I, H, W]`` (uint8), from the cache where they are in it.
 
-    Finished chunks are stored at once: after a kill, the work goes on where it stopped.
+    Finished chunks are stored at once: a killed run resumes where it stopped.
 
     Args:
         images: Grey images.
         jobs: Number of processes; one per core by default.
-        progress: Called with the number of images done and in all.
+        progress: Called with the number of images done and the total.
 
     Raises:
         MissingPackageError: If superpixels must be made and scikit-image is not there.
@@ -156,7 +156,7 @@ def superpixels(
         results = parallel_map(extract, missing, jobs=jobs, progress=report)
     except BrokenProcessPool as error:
         raise RuntimeError(
-            "a process that makes superpixels was killed, perhaps for want of memory; start "
+            "a process that makes superpixels was killed, perhaps for lack of memory; start "
             "again, the finished part is kept."
         ) from error
     for chunk, arrays in zip(missing, results, strict=True):

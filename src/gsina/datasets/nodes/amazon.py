@@ -36,7 +36,7 @@ def read_photo(progress: OnProgress | None = None) -> tuple[Any, NDArray[np.int6
             features, adjacency = (_sparse(arrays, name) for name in ("attr", "adj"))
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole .npz file with the arrays of two sparse matrices ({error}); "
+            f"{path} is not a complete .npz file with the arrays of two sparse matrices ({error}); "
             f"delete it and fetch it again from {FILE.url}."
         ) from error
     return (features > 0).astype(np.float64), edges_of(adjacency + adjacency.T)

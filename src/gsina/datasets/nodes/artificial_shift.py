@@ -42,7 +42,7 @@ def load(
 
     Returns:
         Environment 0 is ``train``, 1 ``val``, the others ``test-1`` to ``test-8``; one graph each,
-        ``x`` float ``[N, F + 10]`` and ``node_y`` int64 ``[N]``. The notes tell how many draws it
+        ``x`` float ``[N, F + 10]`` and ``node_y`` int64 ``[N]``. The notes say how many draws it
         took to get labels of which none is too common.
     """
     check_name(name, READERS, "graph with an artificial shift")

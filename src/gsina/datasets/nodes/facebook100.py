@@ -168,7 +168,7 @@ def read_school(path: Path) -> School:
         adjacency, info = content["A"], content["local_info"].astype(np.int64)
     except Exception as error:  # A broken file raises whatever its garbage leads to.
         raise InputError(
-            f"{path} is not a whole .mat file with `A` and `local_info` ({error}); {again}."
+            f"{path} is not a complete .mat file with `A` and `local_info` ({error}); {again}."
         ) from error
     if (
         not issparse(adjacency)

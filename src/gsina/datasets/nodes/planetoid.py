@@ -1,7 +1,7 @@
 """Cora in the Planetoid format: papers, their words and citations.
 
 Yang et al., "Revisiting Semi-Supervised Learning with Graph Embeddings", ICML 2016. The nodes of
-the test part come last and in another order than in the graph; ``ind.cora.test.index`` tells it.
+the test part come last and in another order than in the graph; ``ind.cora.test.index`` gives it.
 """
 
 from __future__ import annotations

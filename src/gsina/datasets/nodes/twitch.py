@@ -98,7 +98,7 @@ def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dat
 
 
 def read_country(name: str, progress: OnProgress | None = None) -> tuple[NodeGraph, list[str]]:
-    """The graph of one country, and what there is to say about its files."""
+    """The graph of one country, and notes about its files."""
     edges, target, features = (raw_file(file, progress=progress) for file in Country.of(name))
     y, repeated = _labels(target)
     x = _features(features, len(y))
@@ -152,8 +152,8 @@ def _features(path: Path, nodes: int) -> NDArray[np.uint8]:
         rows = np.repeat(list(lists), [len(numbers) for numbers in lists.values()])
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path} is not a whole JSON file of lists of feature numbers ({error}); delete it and "
-            f"fetch it again."
+            f"{path} is not a complete JSON file of lists of feature numbers ({error}); delete it "
+            f"and fetch it again."
         ) from error
     if sorted(lists) != list(range(nodes)) or (columns < 0).any() or (columns >= FEATURES).any():
         raise InputError(

@@ -64,13 +64,13 @@ def read_gzip(path: Path) -> bytes:
     """Content of a gzip file.
 
     Raises:
-        InputError: If it is not whole.
+        InputError: If it is not complete.
     """
     try:
         return gzip.decompress(path.read_bytes())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
         ) from error
 
 

@@ -192,7 +192,7 @@ def read_file(file: RawFile, corpus: Corpus) -> list[Sentence]:
         text = gzip.decompress(path.read_bytes()).decode("utf-8")
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} is not a whole gzip file of text ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file of text ({error}); delete it and fetch it again."
         ) from error
     # Not splitlines(): tweets contain odd characters that it takes for line ends.
     return corpus.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)

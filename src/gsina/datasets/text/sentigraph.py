@@ -126,7 +126,7 @@ def read_features(name: str, nodes: int) -> Tensor:
             array = np.load(path, allow_pickle=False)
         except (ValueError, EOFError, OSError) as error:
             raise InputError(
-                f"{path} is not a whole .npy file of numbers ({error}); make it again."
+                f"{path} is not a complete .npy file of numbers ({error}); make it again."
             ) from error
     else:
         path = raw_file(raw(name, "node_features.pkl"))

@@ -155,7 +155,7 @@ def read_vectors() -> Vectors:
             words, vectors = arrays["words"].tolist(), arrays["vec"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole .npz file with plain arrays words and vec ({error}); delete "
+            f"{path} is not a complete .npz file with plain arrays words and vec ({error}); delete "
             f"it and fetch it again."
         ) from error
     if vectors.ndim != 2 or len(vectors) != len(words):

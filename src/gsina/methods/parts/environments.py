@@ -119,7 +119,7 @@ def attach_environment(train: PackedGraphs, environment: Tensor) -> PackedGraphs
             f"got environments of shape {list(environment.shape)} for {len(train)} graphs, "
             "expected one per graph."
         )
-    # A plain copy keeps what the graphs have derived; `replace` would check and derive it anew.
+    # A plain copy keeps what the graphs have derived; `replace` would check and derive it again.
     # Opposite edges are looked up first, so that they are found once and not in every epoch.
     _ = train.reverse
     attached = copy(train)

@@ -1,4 +1,4 @@
-"""The first stage of EIIL and CNC: a plain network whose mistakes tell something."""
+"""The first stage of EIIL and CNC: a plain network whose mistakes are informative."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReferenceConfig:
 
     Attributes:
         reference_epochs: Epochs of the reference. It should have learned what is easy, and not yet
-            every graph by heart: a reference without mistakes tells nothing.
+            every graph by heart: a reference without mistakes is uninformative.
         reference_learning_rate: Of its Adam.
     """
 
