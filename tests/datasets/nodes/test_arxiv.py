@@ -84,7 +84,7 @@ def test_archive_is_unpacked(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "lines", "said"),
+    ("part", "lines", "message"),
     [
         ("edge", ["0,1"] * 7, "edge.csv.gz has 7 lines but the files beside it ask for 8"),
         ("edge", ["0,1"] * 7 + ["2,8"], "the edge 2 -> 8 in line 8, but nodes"),
@@ -96,9 +96,9 @@ def test_archive_is_unpacked(folder: Path) -> None:
         ("num-edge-list", ["8", "8"], "num-edge-list.csv.gz has 2 lines"),
     ],
 )
-def test_altered_files(folder: Path, part: str, lines: list[str], said: str) -> None:
+def test_altered_files(folder: Path, part: str, lines: list[str], message: str) -> None:
     write(folder, part, lines)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         load()
 
 

@@ -83,7 +83,7 @@ def test_undirected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("edges.csv", "from,to\n0,2\n", "3 nodes and 1 edges have the fingerprint"),
         ("edges.csv", "from,to\n0,2\n2,0\n", f"expected {CONTENT}"),
@@ -99,9 +99,9 @@ def test_undirected() -> None:
         ("features.json", '{"0": [], "1": [3170], "2": []}', "features from 0 to 3169"),
     ],
 )
-def test_altered_files(folder: Path, name: str, content: str, said: str) -> None:
+def test_altered_files(folder: Path, name: str, content: str, message: str) -> None:
     (folder / "DE" / f"musae_DE_{name}").write_text(content)
-    with pytest.raises(ValueError, match=said) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         load()
     assert "DE" in str(caught.value)
 

@@ -62,11 +62,11 @@ def test_all_are_registered() -> None:
 def test_missing_dataset_is_one_sentence(folder: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         load_dataset(name)
-    said = str(caught.value)
-    assert str(folder) in said  # Where to put it,
-    assert "http" in said  # where to get it,
-    assert "; available are " in said  # and what there is instead.
-    assert said.count(". ") == 0
+    message = str(caught.value)
+    assert str(folder) in message  # Where to put it,
+    assert "http" in message  # where to get it,
+    assert "; available are " in message  # and what there is instead.
+    assert message.count(". ") == 0
     assert not DATASETS[name].at_hand()
 
 
