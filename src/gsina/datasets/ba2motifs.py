@@ -32,7 +32,7 @@ from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 
 VERSION = 1
-#: Arrays ``adj`` [G, 25, 25], ``x`` [G, 25, 10] and ``y`` [G]; preferred where it is there.
+#: Arrays ``adj`` [G, 25, 25], ``x`` [G, 25, 10] and ``y`` [G]; preferred where it exists.
 ARRAYS = RawFile("ba2motifs/BA_2Motifs.npz")
 #: The published form: a pickled tuple (adjacency, features, one-hot labels).
 PICKLE = RawFile(
@@ -47,7 +47,7 @@ MOTIF_EDGES = (10, 12)
 def load(*, seed: int = 0, progress: OnProgress | None = None) -> Dataset:
     """Load BA-2Motifs, split at random 80/10/10 with ``seed``.
 
-    Features are ten constant numbers. Both directions of every edge are there. True are the nodes
+    Features are ten constant numbers. Both directions of every edge are stored. True are the nodes
     of the motif and the edges inside it.
 
     Args:

@@ -52,7 +52,7 @@ SIZES: dict[tuple[str, str], tuple[int, int, int]] = {
 
 
 def raw(measure: str, domain: str) -> RawFile:
-    """The file of a subset, packed if that is what is there; it has to be put in place by hand."""
+    """The file of a subset, the packed one if only that exists; it is put in place by hand."""
     plain, packed = (
         RawFile(f"drugood/lbap_core_{measure}_{domain}.json{end}") for end in ("", ".gz")
     )

@@ -52,7 +52,7 @@ def load(
         seed: Seed of the split, the run index in the GSAT benchmark.
         subset: ``"all"``: every molecule, truth as in the file. ``"gsat"``: as GSAT has it;
             mutagens without a labelled edge are left out (1,386 of them) and the truth of
-            nonmutagens is empty, since a group that is there does not explain their class.
+            nonmutagens is empty, since a group that is present does not explain their class.
         bonds: Give the three bond types as edge features; GSAT does not use them.
         progress: Called during a download.
     """

@@ -127,11 +127,11 @@ def load(
 
 
 def fetch(source: OGBSource) -> None:
-    """Download and unpack the official archive if the label file is not there."""
+    """Download and unpack the official archive if the label file is missing."""
     if at_hand(source.file(MAPPING)):
         return
     archive = raw_file(source.archive)
-    # The label file comes last: once it is there, all is there.
+    # The label file comes last: once it exists, all files do.
     members = {member: source.file(member).target for member in (*SPLITS.values(), MAPPING)}
     try:
         unpack(archive, members)
@@ -172,7 +172,7 @@ def read_table(source: OGBSource) -> Table:
 
 
 def read_split(source: OGBSource) -> dict[str, NDArray[np.int64]] | None:
-    """Rows of each split from the official files, ``None`` if they are not there.
+    """Rows of each split from the official files, ``None`` if they are missing.
 
     Raises:
         InputError: If the files are broken, or do not fit the label file.
@@ -231,7 +231,7 @@ def _prepare(
 
 
 def _tables(source: OGBSource) -> tuple[Table, dict[str, NDArray[np.int64]] | None]:
-    """The label file, and the split files where they are there; they must fit together."""
+    """The label file, and the split files where they exist; they must agree."""
     table, split = read_table(source), read_split(source)
     count = len(table.smiles)
     rows = np.arange(count) if split is None else np.concatenate(list(split.values()))

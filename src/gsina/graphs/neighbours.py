@@ -62,7 +62,7 @@ def sampled_batches(
 
 
 def make_sampler(full: Batch, neighbours: Sequence[int], generator: torch.Generator) -> Sampler:
-    """By ``pyg-lib`` if it is there, which draws from torch's default generator."""
+    """A sampler: of ``pyg-lib`` if it is installed, which draws from torch's default generator."""
     from torch_geometric.typing import WITH_PYG_LIB
 
     if WITH_PYG_LIB:

@@ -82,7 +82,7 @@ def run_network(
         What the network returns.
 
     Raises:
-        InputError: ``forward`` does not start with two arguments, or needs one that is not there.
+        InputError: ``forward`` does not start with two arguments, or needs one that is missing.
     """
     names = forward_names(network)
     place = names.positional.index("edge_index") if "edge_index" in names.positional else 1

@@ -81,7 +81,7 @@ def load(
     """Load MNIST-75sp.
 
     ``x`` is ``[N, 5]``: the mean intensity three times, then row and column in 0 .. 1.
-    ``edge_attr`` is ``[E, 1]``: exp(-distance / (0.1 pi)^2), and an edge is there, in both
+    ``edge_attr`` is ``[E, 1]``: exp(-distance / (0.1 pi)^2), and an edge exists, in both
     directions, where that is above 0.1.
 
     Args:

@@ -136,7 +136,7 @@ def superpixels(
         progress: Called with the number of images done and the total.
 
     Raises:
-        MissingPackageError: If superpixels must be made and scikit-image is not there.
+        MissingPackageError: If superpixels must be made and scikit-image is not installed.
     """
     key = f"{hashlib.sha256(images.tobytes()).hexdigest()[:16]}-{len(images)}"
     path = cache_dir() / f"superpixels-v{VERSION}-{key}.safetensors"

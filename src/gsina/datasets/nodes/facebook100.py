@@ -79,8 +79,8 @@ def load(*, train_set: int = 1, unlabelled: Unlabelled = "missing") -> Dataset:
 
     Returns:
         ``train`` (three graphs), ``val`` (two), and ``test-Penn94``, ``test-Brown11``,
-        ``test-Texas80`` as far as they are there; ``x`` int64 categories ``[N, 6]``, ``node_y``
-        float ``[N, 1]``, 1 for gender code 2. The notes name the schools that are not there.
+        ``test-Texas80`` as far as available; ``x`` int64 categories ``[N, 6]``, ``node_y``
+        float ``[N, 1]``, 1 for gender code 2. The notes name the missing schools.
     """
     if train_set not in TRAIN:
         raise InputError(f"train_set must be 1, 2 or 3, got {train_set!r}.")

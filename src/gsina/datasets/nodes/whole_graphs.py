@@ -75,7 +75,7 @@ def read_gzip(path: Path) -> bytes:
 
 
 def check_ids(ids: NDArray[np.int64], count: int, source: Path, *, first: int = 1) -> None:
-    """Raise if a row ``[rows, 2]`` of an edge list names a node that is not there.
+    """Raise if a row ``[rows, 2]`` of an edge list names a node that does not exist.
 
     Args:
         ids: Node numbers.

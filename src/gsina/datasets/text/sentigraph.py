@@ -45,7 +45,7 @@ class Sentences:
         node_ptr: Offsets of the words ``[G + 1]``.
         edge_ptr: Offsets of the edges ``[G + 1]``.
         y: Labels of the file ``[G]``, int64.
-        split: Official split, 0 train, 1 val, 2 test ``[G]``; ``None`` if the file is not there.
+        split: Official split, 0 train, 1 val, 2 test ``[G]``; ``None`` if the file is missing.
     """
 
     edge_index: Tensor

@@ -174,7 +174,7 @@ def loss_slopes(logits: Tensor, y: Tensor, task: Task) -> Tensor:
         task: Says which loss.
 
     Returns:
-        ``[G]``, 0 where no label is there; differentiable.
+        ``[G]``, 0 where no label is known; differentiable.
     """
     if task.kind == "multiclass":
         label_logit = logits.gather(1, y.clamp(min=0).unsqueeze(1)).squeeze(1)
