@@ -11,7 +11,6 @@ import csv
 import gzip
 import hashlib
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.raw.sources import (
+    OnProgress,
     RawFile,
     at_hand,
     checksum_notes,
@@ -94,11 +94,7 @@ class Table(NamedTuple):
 
 
 def load(
-    name: str,
-    *,
-    bonds: bool = False,
-    jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    name: str, *, bonds: bool = False, jobs: int | None = None, progress: OnProgress | None = None
 ) -> Dataset:
     """Load one of the six datasets; the first time, its graphs are made and cached.
 
@@ -202,10 +198,7 @@ def smiles(name: str, split: str) -> list[str]:
 
 
 def _prepare(
-    name: str,
-    source: OGBSource,
-    jobs: int | None,
-    progress: Callable[[int, int | None], None] | None,
+    name: str, source: OGBSource, jobs: int | None, progress: OnProgress | None
 ) -> Dataset:
     files = [source.file(member) for member in (MAPPING, *SPLITS.values())]
     with names_checksum(*files):

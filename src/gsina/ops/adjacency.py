@@ -50,9 +50,8 @@ class SortedEdges:
     def pairs(self) -> Tensor:
         """Source and N + target of every edge, one edge after the other ``[2 E]``."""
         nodes = self.starts.numel() - 1
-        source, target = self.sorted_end, self.other_end
-        if not self.sorted_by_source:
-            source, target = target, source
+        ends = self.sorted_end, self.other_end
+        source, target = ends if self.sorted_by_source else ends[::-1]
         return torch.stack([source, target + nodes], 1).view(-1)
 
 

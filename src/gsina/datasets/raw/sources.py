@@ -30,7 +30,7 @@ try:
 except ImportError:  # Windows: two processes that download one file at once are not kept apart.
     fcntl = None  # type: ignore[assignment]
 
-#: Bytes done, total of bytes (``None`` where the server does not say).
+#: Called with the work done and in total (``None`` if unknown); bytes of a download.
 OnProgress = Callable[[int, int | None], None]
 
 TIMEOUT = 30.0
