@@ -62,8 +62,7 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     """Load a dataset by name; options go to its loader.
 
     Raises:
-        MissingFileError: Its files are missing; says where to put them, and which
-                datasets of the same level are available.
+        MissingFileError: Its files are missing; says where to put them, and names others.
     """
     entry = DATASETS[check_name(name, DATASETS, "dataset")]
     try:

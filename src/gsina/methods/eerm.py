@@ -74,8 +74,7 @@ class EERM(Method):
     one comes. At every node an editor draws them without replacement from a softmax over
     the other ends. The editors maximise the variance by REINFORCE, for a few steps; then the
     network takes one step on views drawn from them. They restart from random numbers at every
-    step of the network, so they leave no state behind. Predictions are made from the graph as it
-    is.
+    step of the network, so they leave no state behind. Predictions use the unedited graph.
 
     The released code draws along another axis than it normalises, leaves editors without a start
     on some datasets, and updates the network before the editors have learned; this is the method as
