@@ -159,7 +159,7 @@ def test_a_truncated_file_is_a_value_error(tmp_path: Path, keep: float) -> None:
     save_tensors(path, {"a": torch.arange(1000)}, {"some": "meta"})
     whole = path.read_bytes()
     path.write_bytes(whole[: keep if isinstance(keep, int) else int(keep * len(whole))])
-    with pytest.raises(ValueError, match=r"t\.safetensors is not a whole safetensors file"):
+    with pytest.raises(ValueError, match=r"t\.safetensors is not a complete safetensors file"):
         load_tensors(path)
 
 
@@ -171,5 +171,5 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_pickle_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.safetensors"
     torch.save({"a": torch.ones(1)}, path)
-    with pytest.raises(ValueError, match="not a whole safetensors file"):
+    with pytest.raises(ValueError, match="not a complete safetensors file"):
         load_tensors(path)

@@ -152,7 +152,7 @@ def test_the_table_names_what_can_select() -> None:
     for kind, best in (("binary", "roc_auc"), ("multiclass", "mcc"), ("regression", "rmse")):
         assert Task(kind, 2, best).larger_is_better == (best != "rmse")
     with pytest.raises(
-        ValueError, match="a regression task cannot be judged by f1; metrics for it: rmse"
+        ValueError, match="a regression task cannot be scored by f1; metrics for it: rmse"
     ):
         Task("regression", 1, "f1")
     with pytest.raises(ValueError, match="unknown metric 'r2'"):
@@ -160,9 +160,9 @@ def test_the_table_names_what_can_select() -> None:
 
 
 def test_a_task_is_judged_by_a_metric_of_its_kind() -> None:
-    with pytest.raises(ValueError, match="regression task cannot be judged by accuracy"):
+    with pytest.raises(ValueError, match="regression task cannot be scored by accuracy"):
         Task("regression", 1)
-    with pytest.raises(ValueError, match="multiclass task cannot be judged by rmse"):
+    with pytest.raises(ValueError, match="multiclass task cannot be scored by rmse"):
         Task("multiclass", 3, "rmse")
 
 

@@ -1,4 +1,4 @@
-"""What a user can mend, said in one sentence; any other exception is a bug."""
+"""Errors that a user can fix, in one sentence; any other exception is a bug."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """Something that the user can mend; the message says what was got, expected, and what to do."""
+    """Input that the user can fix; the message says what was got, expected, and what to do."""
 
 
 class MissingFileError(InputError, FileNotFoundError):
-    """A file or folder that is not there."""
+    """A file or folder that does not exist."""
 
 
 class MissingPackageError(InputError, ImportError):

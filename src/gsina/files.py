@@ -89,10 +89,10 @@ def save_tensors(
     """Write tensors and a JSON-able ``meta`` as one safetensors file, atomically."""
     from safetensors.torch import save
 
-    # Tensors that share memory are stored apart: safetensors refuses shared storage.
-    apart = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
+    # Tensors that share memory are copied: safetensors refuses shared storage.
+    copies = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
     with write_aside(path) as file:
-        file.write(save(apart, metadata={"gsina": json.dumps(meta or {})}))
+        file.write(save(copies, metadata={"gsina": json.dumps(meta or {})}))
 
 
 def load_tensors(
@@ -101,7 +101,7 @@ def load_tensors(
     """Read what :func:`save_tensors` wrote.
 
     Raises:
-        InputError: If the file is not a whole safetensors file.
+        InputError: If the file is not a complete safetensors file.
     """
     import safetensors
 
@@ -111,16 +111,16 @@ def load_tensors(
             return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
     except safetensors.SafetensorError as error:
         raise InputError(
-            f"{path} is not a whole safetensors file ({error}); delete it and make it again."
+            f"{path} is not a complete safetensors file ({error}); delete it and make it again."
         ) from error
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock file between processes; yields whether it could be had at once.
+    """Hold a lock file between processes; yields whether it was free.
 
     The operating system frees the lock when the process ends, however that happens. A system
-    without such locks (Windows) lets everybody in.
+    without such locks (Windows) always counts it as free.
     """
     try:
         import fcntl

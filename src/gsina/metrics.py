@@ -36,7 +36,7 @@ def predicted_classes(logits: Tensor, task: HasKind) -> Tensor:
 
 
 def accuracy(logits: Tensor, y: Tensor, task: HasKind) -> float:
-    """Share of right answers among the labels that are there."""
+    """Share of right answers among the known labels."""
     y = y if task.kind == "multiclass" else y.view_as(logits)
     known = (y != -1) if task.kind == "multiclass" else ~y.isnan()
     if not bool(known.any()):
@@ -88,7 +88,7 @@ def f1(logits: Tensor, y: Tensor, task: HasKind) -> float:
 
 
 def rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
-    """Root of the mean squared error over the labels that are there."""
+    """Root of the mean squared error over the known labels."""
     y = y.view_as(predicted)
     known = ~y.isnan()
     if not bool(known.any()):
@@ -206,7 +206,7 @@ class Metric:
         label: What people read.
         function: Of predictions ``(logits, y, task)``, of explanations ``(attention, truth,
             edge_graph)``.
-        kinds: The kinds of task that it can judge; ``()`` for a metric of explanations.
+        kinds: The kinds of task that it can score; ``()`` for a metric of explanations.
         larger_is_better: Whether a larger value is better.
         unit: ``%`` for a share, ``target`` for the units of the target, else nothing.
         reported: The kinds of task that report it besides their main metric.

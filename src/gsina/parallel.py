@@ -39,8 +39,8 @@ def parallel_map(
     Args:
         function: A function of a module; it must not use torch, whose threads do not fork.
         items: Its arguments; each should be worth some milliseconds.
-        jobs: Number of processes, by default one a core.
-        progress: Called with the number of items done and in all.
+        jobs: Number of processes, by default one per core.
+        progress: Called with the number of items done and the total.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs must be at least 1, got {jobs}.")

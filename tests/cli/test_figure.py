@@ -108,7 +108,7 @@ def test_cells_without_data_are_named_and_the_others_run(gsina, tmp_path: Path) 
     done = gsina("bench", "half")
     assert done.exit_code == 0
     assert done.output.count("left out, no data of graph-sst2") == 1
-    assert "at hand are" in done.output
+    assert "available are" in done.output
     assert "spmotif" in done.output
     assert len(list((tmp_path / "results/runs").glob("*.json"))) == 1
     report = gsina("report", "half")

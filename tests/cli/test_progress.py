@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gsina.cli import progress, show
 from gsina.cli.progress import Epochs, load_with_bar
-from gsina.datasets.catalog import DATASETS, Entry
+from gsina.datasets.catalog import DATASETS, DatasetEntry
 from gsina.metrics import metric_text
 from gsina.runs.recipe import NamedData
 
@@ -92,7 +92,7 @@ def test_the_first_preparation_shows_how_far_it_is(monkeypatch):
         told.append(size)
         return "the data"
 
-    entry = Entry("made-up", load, "", "", "accuracy", "none", lambda: True)
+    entry = DatasetEntry("made-up", load, "", "", "accuracy", "none", lambda: True)
     monkeypatch.setitem(DATASETS, "made-up", entry)
     assert load_with_bar(NamedData(name="made-up", options={"size": 7})) == "the data"
     assert told == [7]

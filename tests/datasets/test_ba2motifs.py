@@ -86,14 +86,14 @@ def test_bad_files(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is altered: nodes 20 to 24"):
         load()
     np.savez(path, adj=data["adj"])
-    with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is not a whole"):
+    with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is not a complete"):
         load()
     np.savez(path, **(data | {"x": np.array([None])}))
-    with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is not a whole"):
+    with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is not a complete"):
         load()
     np.savez_compressed(path, **data)
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is not a whole"):
+    with pytest.raises(ValueError, match=r"BA_2Motifs\.npz is not a complete"):
         load()
 
 

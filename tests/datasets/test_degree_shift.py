@@ -10,9 +10,9 @@ import torch
 
 from gsina.datasets import degree_shift
 from gsina.datasets.catalog import DATASETS, load_dataset
-from gsina.datasets.degree_shift import Source
+from gsina.datasets.degree_shift import SentiGraphSource
 from gsina.datasets.raw.sources import at_hand
-from gsina.datasets.text.sentences import SOURCES
+from gsina.datasets.text.sentences import CORPORA
 from gsina.datasets.text.text_graphs import VECTORS
 
 LENGTHS = [*range(1, 21)] * 2
@@ -60,7 +60,7 @@ def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not DATASETS["graph-twitter"].at_hand()
     with pytest.raises(ValueError, match=r"give \(16, 4, 8\) sentences .* expected \(6090"):
         load_dataset("graph-sst5")
-    made = Source("Graph-SST5", 5, True, (16, 4, 8))
+    made = SentiGraphSource("Graph-SST5", 5, True, (16, 4, 8))
     monkeypatch.setitem(degree_shift.SOURCES, "graph-sst5", made)
     dataset = load_dataset("graph-sst5")
     assert [len(part) for part in dataset.splits.values()] == [16, 4, 8]
@@ -79,7 +79,7 @@ def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_sentences_of_the_same_collections(name: str, sizes: tuple[int, int, int]) -> None:
     """As many sentences as the dumps have, but other tokens: other lengths, other sizes."""
-    if not at_hand(*SOURCES[name].files, VECTORS):
+    if not at_hand(*CORPORA[name].files, VECTORS):
         pytest.skip(f"the files of {name} are not in the data folder")
     dataset = load_dataset(name, protocol="ciga")
     assert tuple(len(part) for part in dataset.splits.values()) == sizes
@@ -94,7 +94,7 @@ def test_sentences_of_the_same_collections(name: str, sizes: tuple[int, int, int
 
 @pytest.mark.data
 def test_sst2_is_not_in_the_benchmark() -> None:
-    if not at_hand(*SOURCES["sst2-text"].files):
+    if not at_hand(*CORPORA["sst2-text"].files):
         pytest.skip("the files of SST-2 are not in the data folder")
     with pytest.raises(ValueError, match="sst2-text is not in the CIGA benchmark"):
         load_dataset("sst2-text", protocol="ciga")

@@ -134,7 +134,7 @@ def test_load(folder: Path, packed: bool) -> None:
 def test_broken_files(folder: Path, change: Any) -> None:
     path = folder / "lbap_core_ec50_assay.json"
     path.write_bytes(change(json.dumps(content()).encode()))
-    with pytest.raises(ValueError, match=r"lbap_core_ec50_assay\.json is not a whole DrugOOD file"):
+    with pytest.raises(ValueError, match=r"ec50_assay\.json is not a complete DrugOOD file"):
         load_dataset("drugood-ec50-assay")
 
 

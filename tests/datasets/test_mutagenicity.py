@@ -96,7 +96,7 @@ def test_altered_file_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(ValueError, match="20 graphs, 80 edges, 20 of them labelled; expected 4337"):
         load()
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"Mutagenicity_edge_gt\.zip is not a whole zip"):
+    with pytest.raises(ValueError, match=r"Mutagenicity_edge_gt\.zip is not a complete zip"):
         load()
 
 

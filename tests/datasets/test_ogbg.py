@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from gsina.datasets import ogbg
-from gsina.datasets.ogbg import SOURCES, Source, load, read_split, read_table
+from gsina.datasets.ogbg import SOURCES, OGBSource, load, read_split, read_table
 from gsina.datasets.raw.known_files import KNOWN
 from gsina.datasets.raw.sources import sha256
 from gsina.datasets.registry import DATASETS, load_dataset
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GSINA_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("GSINA_OFFLINE", "1")
-    monkeypatch.setitem(SOURCES, NAME, Source("clintox", (6,), 2))
+    monkeypatch.setitem(SOURCES, NAME, OGBSource("clintox", (6,), 2))
     folder = tmp_path / "data" / "ogb" / "ogbg_molclintox"
     write(folder / "mapping" / "mol.csv.gz", LABELS)
     for part, rows in SPLIT.items():
@@ -80,7 +80,7 @@ def test_unreadable_molecules_are_counted_and_named(folder: Path) -> None:
     assert "1 of 6 molecules are left out (1 of train, 0 of val, 0 of test)" in summary
     assert row.startswith("row 2: CN(C)(C)C (")
     assert "valence" in row
-    assert other.startswith("Not the version known here")
+    assert other.startswith("Not the known version")
 
 
 def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:
@@ -91,7 +91,7 @@ def test_smiles_are_in_the_order_of_the_graphs(folder: Path) -> None:
 
 
 def test_what_is_missing_says_what_is_there(folder: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"; at hand are .*ogbg-molclintox.*spmotif"):
+    with pytest.raises(FileNotFoundError, match=r"; available are .*ogbg-molclintox.*spmotif"):
         load_dataset("ogbg-molhiv")
 
 
@@ -245,7 +245,7 @@ def test_folder_that_cannot_be_unpacked_to(folder: Path, monkeypatch: pytest.Mon
 # The real files.
 
 
-def real(name: str) -> Source:
+def real(name: str) -> OGBSource:
     source = SOURCES[name]
     if not source.file(ogbg.MAPPING).target.is_file():
         pytest.skip(f"{name} is not in {data_dir()}")

@@ -11,7 +11,7 @@ import torch
 from gsina.datasets import size_shift as tu_size
 from gsina.datasets.catalog import DATASETS, load_dataset
 from gsina.datasets.raw.sources import at_hand
-from gsina.datasets.size_shift import Source, class_counts, size_split
+from gsina.datasets.size_shift import TUSource, class_counts, size_split
 from gsina.datasets.tu import tu_file
 
 #: Sizes, and class counts of the pool and of test.
@@ -50,7 +50,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Forty paths of 2 to 41 nodes with two node labels and one attribute."""
     monkeypatch.setenv("GSINA_DATA", str(tmp_path))
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(tu_size.SOURCES, "nci1", Source("MADE", 40, 1640, 2))
+    monkeypatch.setitem(tu_size.SOURCES, "nci1", TUSource("MADE", 40, 1640, 2))
     graph, edges, labels, start = [], [], [], 1
     for number in range(40):
         count = number + 2
@@ -97,7 +97,7 @@ def test_iid_has_the_sizes_and_no_shift() -> None:
 @pytest.mark.usefixtures("archive")
 def test_another_archive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for graphs, edges, labels in ((41, 1640, 2), (40, 3280, 2), (40, 1640, 3)):
-        monkeypatch.setitem(tu_size.SOURCES, "nci1", Source("MADE", graphs, edges, labels))
+        monkeypatch.setitem(tu_size.SOURCES, "nci1", TUSource("MADE", graphs, edges, labels))
         with pytest.raises(ValueError, match="40 graphs, 1640 edges and 3 node features, expected"):
             load_dataset("nci1")
 

@@ -299,7 +299,7 @@ def test_bias_leaves_val_and_test_alone() -> None:
         assert same(spmotif.generate(0.5, split, 30), spmotif.generate(0.9, split, 30))
 
 
-def test_one_graph_a_class() -> None:
+def test_one_graph_per_class() -> None:
     for seed in range(30):
         graphs = spmotif.generate(0.5, "train", num_per_class=1, seed=seed)
         assert len(graphs) == 3

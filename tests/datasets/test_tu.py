@@ -135,7 +135,7 @@ def test_broken_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     whole = path.read_bytes()
     for content in (whole[:-30], whole[: len(whole) // 2], b"", whole.replace(b"2, 1", b"1, 2")):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"a\.zip is not a whole zip archive"):
+        with pytest.raises(ValueError, match=r"a\.zip is not a complete zip archive"):
             read_archive(path)
     path.write_bytes(whole)
     monkeypatch.setattr(tu, "LARGEST", 20)

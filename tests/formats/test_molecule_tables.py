@@ -12,7 +12,7 @@ from gsina.formats import read_molecules, stream_molecules
 from gsina.formats.table import read_columns
 from gsina.graphs.task import Task
 from gsina.molecules import prepare
-from gsina.molecules.features import ATOM_FEATURE_SIZES, FEATURES_VERSION, featurize
+from gsina.molecules.features import ATOM_FEATURE_SIZES, FEATURES_VERSION, featurise
 from gsina.molecules.scaffolds import scaffold_split
 
 pytest.importorskip("rdkit")
@@ -49,7 +49,7 @@ def test_ten_rows_are_enough(small: Path, split: str) -> None:
         ):
             batch = graphs.batch([place])
             assert name == SMILES[row - 2]
-            assert np.array_equal(batch.x.numpy(), featurize(name).x)
+            assert np.array_equal(batch.x.numpy(), featurise(name).x)
             assert batch.labels.item() == row % 2
     assert json.loads(json.dumps(own.origin.reading)) == own.origin.reading
     assert own.origin.reading["kind"] == "molecules"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gsina.datasets.registry import Entry, load_dataset, register
+from gsina.datasets.registry import DatasetEntry, load_dataset, register
 from gsina.files import cache_dir, save_tensors
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -229,7 +229,7 @@ def test_registry(monkeypatch: pytest.MonkeyPatch) -> None:
         sizes.append(size)
         return dataset()
 
-    entry = Entry("made.up", load, "3 classes", "4", "accuracy", "none")
+    entry = DatasetEntry("made.up", load, "3 classes", "4", "accuracy", "none")
     assert register(entry) is entry
     assert entry.at_hand()
     assert load_dataset("made.up", size=2).name == "made.up"

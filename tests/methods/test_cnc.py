@@ -87,18 +87,18 @@ def test_pairs_by_what_the_reference_says(choice: Any) -> None:
     cnc = model(pairs=choice, reference_epochs=10, reference_learning_rate=0.01)
     graphs = tiny.motifs(6)
     batch = tiny.whole(cnc.prepare(graphs, 0, 5))
-    said = predictions(reference_logits(cnc.reference, graphs, 5), tiny.CLASSES).tolist()
+    predicted = predictions(reference_logits(cnc.reference, graphs, 5), tiny.CLASSES).tolist()
     y = batch.labels.tolist()
-    assert len(set(said)) > 1  # otherwise there would be nothing to see
-    assert said != y
+    assert len(set(predicted)) > 1  # otherwise there would be nothing to see
+    assert predicted != y
     positive, negative = cnc._pairs(batch)
     count = len(y)
     for i in range(count):
         for j in range(count):
             if choice == "paper":
-                close, far = said[j] != said[i], said[j] == said[i]
+                close, far = predicted[j] != predicted[i], predicted[j] == predicted[i]
             else:
-                close, far = said[j] != y[j], said[j] == y[j]
+                close, far = predicted[j] != y[j], predicted[j] == y[j]
             assert bool(positive[i, j]) == (i != j and y[i] == y[j] and close)
             assert bool(negative[i, j]) == (y[i] != y[j] and far)
 

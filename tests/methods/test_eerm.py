@@ -148,8 +148,8 @@ def test_refusals_say_what_to_do() -> None:
         edge_graph=torch.empty(0, dtype=torch.long),
         num_graphs=1,
     )
-    said = r"3 editors of 30,000 nodes .* take 10\.1 GiB .* more than max_gib = 2; set candidates"
-    with pytest.raises(ValueError, match=said):
+    text = r"3 editors of 30,000 nodes .* take 10\.1 GiB .* more than max_gib = 2; set candidates"
+    with pytest.raises(ValueError, match=text):
         Editors(many, EERMConfig())
     assert Editors(many, EERMConfig(candidates=5)).logits.shape == (3, 30_000, 5)
     with pytest.raises(ValueError, match="cannot make up their features"):

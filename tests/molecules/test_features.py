@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, featurize
+from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, featurise
 
 pytest.importorskip("rdkit")
 
@@ -29,7 +29,7 @@ def test_table_sizes_are_the_published_ones() -> None:
 
 
 def test_benzene() -> None:
-    graph = featurize("c1ccccc1")
+    graph = featurise("c1ccccc1")
     # Carbon, no chirality, degree 3 with its hydrogen, no charge, one H, SP2, aromatic, in a ring.
     assert graph.x.tolist() == [[5, 0, 3, 5, 1, 0, 1, 1, 1]] * 6
     assert graph.edge_attr.tolist() == [[3, 0, 1]] * 12
@@ -37,7 +37,7 @@ def test_benzene() -> None:
 
 
 def test_ethanol() -> None:
-    graph = featurize("CCO")
+    graph = featurise("CCO")
     assert graph.x.tolist() == [
         [5, 0, 4, 5, 3, 0, 2, 0, 0],
         [5, 0, 4, 5, 2, 0, 2, 0, 0],
@@ -48,7 +48,7 @@ def test_ethanol() -> None:
 
 
 def test_single_atom_has_no_edges() -> None:
-    graph = featurize("[NH4+]")
+    graph = featurise("[NH4+]")
     assert graph.x.tolist() == [[6, 0, 4, 6, 4, 0, 2, 0, 0]]
     assert graph.edge_index.shape == (2, 0)
     assert graph.edge_attr.shape == (0, 3)
@@ -81,7 +81,7 @@ def test_single_atom_has_no_edges() -> None:
     ],
 )
 def test_atom_features(smiles: str, atom: int, feature: int, value: int) -> None:
-    assert featurize(smiles).x[atom, feature] == value
+    assert featurise(smiles).x[atom, feature] == value
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_atom_features(smiles: str, atom: int, feature: int, value: int) -> None
     ],
 )
 def test_bond_features(smiles: str, bond: int, expected: list[int]) -> None:
-    edge_attr = featurize(smiles).edge_attr
+    edge_attr = featurise(smiles).edge_attr
     assert edge_attr[2 * bond].tolist() == edge_attr[2 * bond + 1].tolist() == expected
 
 
 @pytest.mark.parametrize("smiles", MOLECULES)
 def test_shapes_and_ranges(smiles: str) -> None:
-    graph = featurize(smiles)
+    graph = featurise(smiles)
     assert ((graph.x >= 0) & (graph.x < ATOM_FEATURE_SIZES)).all()
     assert ((graph.edge_attr >= 0) & (graph.edge_attr < BOND_FEATURE_SIZES)).all()
     assert graph.edge_index.flags.c_contiguous
@@ -115,7 +115,7 @@ def test_shapes_and_ranges(smiles: str) -> None:
 def test_agrees_with_pyg(smiles: str) -> None:
     from torch_geometric.utils import from_smiles
 
-    ours, theirs = featurize(smiles), from_smiles(smiles)
+    ours, theirs = featurise(smiles), from_smiles(smiles)
     x = theirs.x.numpy()
     # PyG's lists are longer than OGB's, but start at the same place in these columns.
     for column in (2, 3, 4, 5, 7, 8):
@@ -139,7 +139,7 @@ def test_what_is_not_a_molecule(
     smiles: str, reason: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ValueError, match=reason) as error:
-        featurize(smiles)
+        featurise(smiles)
     assert repr(smiles) in str(error.value)
     assert "\n" not in str(error.value)
     assert capfd.readouterr() == ("", "")
@@ -148,4 +148,4 @@ def test_what_is_not_a_molecule(
 def test_without_rdkit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(ImportError, match=r"pip install gsina\[mol\]"):
-        featurize("C")
+        featurise("C")

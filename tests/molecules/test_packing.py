@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gsina.molecules import packing as molecules
-from gsina.molecules.features import featurize
+from gsina.molecules.features import featurise
 from gsina.molecules.packing import pack_smiles
 
 pytest.importorskip("rdkit")
@@ -24,7 +24,7 @@ def test_packs_what_featurize_makes() -> None:
     assert graphs.y is None
     assert len(graphs) == 5
     for number, row in enumerate(kept.tolist()):
-        expected, found = featurize(SMILES[row]), graphs.batch([number])
+        expected, found = featurise(SMILES[row]), graphs.batch([number])
         assert found.edge_attr is not None
         for ours, theirs in zip(
             expected, (found.x, found.edge_index, found.edge_attr), strict=True

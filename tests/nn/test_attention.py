@@ -280,8 +280,8 @@ def test_one_graph_needs_no_batch() -> None:
     h, edge_index = torch.randn(6, H), torch.randint(0, 6, (2, 20))
     module = GraphSinkhornAttention(H).eval()
     alone = module(h, edge_index)
-    told = module(h, edge_index, torch.zeros(6).long())
-    torch.testing.assert_close(alone.edge, told.edge, atol=1e-6, rtol=0)
+    with_batch = module(h, edge_index, torch.zeros(6).long())
+    torch.testing.assert_close(alone.edge, with_batch.edge, atol=1e-6, rtol=0)
     found = module(h, edge_index, edge_groups=Groups(torch.zeros(20).long(), 1, 20))
     torch.testing.assert_close(alone.edge, found.edge, atol=1e-6, rtol=0)
 
@@ -332,7 +332,7 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
 
 def test_a_scorer_with_a_wrong_output() -> None:
     batch, h = example()
-    with pytest.raises(ValueError, match=r"one score an edge, that is \d+ numbers, got shape"):
+    with pytest.raises(ValueError, match=r"one score per edge, that is \d+ numbers, got shape"):
         attend(batch, h, scorer=nn.Linear(2 * H, 2))
 
 

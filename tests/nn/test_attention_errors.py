@@ -25,7 +25,7 @@ H = 8
             r"int64 of shape \[2, E\], got torch.int64 of shape \[3, 2\]",
         ),
         (torch.zeros(2, 3), None, r"got torch.float32 of shape \[2, 3\]"),
-        (torch.tensor([[0], [1]]), torch.zeros(3).long(), r"one graph a node, shape \[4\]"),
+        (torch.tensor([[0], [1]]), torch.zeros(3).long(), r"one graph per node, shape \[4\]"),
         (torch.tensor([[0], [3]]), torch.tensor([0, 0, 1, 1]), "an edge joins two graphs"),
         (
             torch.tensor([[0], [1]]),
@@ -52,7 +52,7 @@ EDGES = torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 0]])
     ("reverse", "message"),
     [
         ("fnd", "must be 'find', None or a tensor, got 'fnd'"),
-        (torch.tensor([1, 0, 3]), r"int64 of shape \[5\], one an edge, got .* of shape \[3\]"),
+        (torch.tensor([1, 0, 3]), r"int64 of shape \[5\], one per edge, got .* of shape \[3\]"),
         (torch.tensor([1.0, 0, 3, 2, 4]), "int64 of shape .* got torch.float32"),
         (torch.tensor([1, 2, 3, 4, 0]), "must pair edges with their opposites"),
         (torch.tensor([2, 3, 0, 1, 4]), "must pair edges with their opposites"),

@@ -46,7 +46,7 @@ def test_one_group_without_an_index(how: str) -> None:
     h, weight = torch.randn(6, 5), torch.rand(6)
     index = Groups(torch.zeros(6, dtype=torch.long), 1, 6)
     torch.testing.assert_close(
-        readout(h, Groups.whole(6), how, weight), readout(h, index, how, weight)
+        readout(h, Groups.single(6), how, weight), readout(h, index, how, weight)
     )
 
 

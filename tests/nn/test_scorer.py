@@ -91,7 +91,7 @@ def test_make_scorer() -> None:
         make_scorer("plan", 4)
 
 
-def test_pair_scorer_takes_one_score_an_edge_in_any_shape() -> None:
+def test_pair_scorer_takes_one_score_per_edge_in_any_shape() -> None:
     h, edge_index, _, groups = example()
     column = PairScorer(nn.Linear(12, 1).double())
     flat = PairScorer(nn.Sequential(column.module, nn.Flatten(0)))

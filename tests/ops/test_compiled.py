@@ -92,7 +92,7 @@ def test_the_attention_and_its_gradient(
     batch = tiny.whole(tiny.ragged(undirected=undirected))
     graphs = graphs_of(batch)
     if whole:
-        graphs = graphs._replace(groups=Groups.whole(batch.num_edges))
+        graphs = graphs._replace(groups=Groups.single(batch.num_edges))
     torch.manual_seed(4)
     noise = torch.randn(batch.num_edges) if noisy else None
     of_edge, of_node = torch.randn(batch.num_edges), torch.randn(batch.num_nodes)
@@ -131,7 +131,7 @@ def test_the_gradient_of_one_output_alone() -> None:
 @needs_kernels
 def test_ties_share_the_gradient_of_their_node() -> None:
     edge_index = torch.tensor([[0, 0, 3, 0], [1, 2, 3, 1]])  # a loop at 3, twice an edge 0 -> 1
-    graphs = Graphs(Groups.whole(4), edge_index, None, 5)
+    graphs = Graphs(Groups.single(4), edge_index, None, 5)
     scores = torch.tensor([1.0, 1.0, 0.0, 1.0], requires_grad=True)
     edge, node, _ = at_once(scores, graphs, ratio=0.5)
     assert node.tolist() == pytest.approx([*edge[[0, 0, 0, 2]].tolist(), 0.5])
@@ -144,7 +144,7 @@ def test_ties_share_the_gradient_of_their_node() -> None:
 
 @needs_kernels
 def test_ties_with_the_weight_of_isolated_nodes() -> None:
-    graphs = Graphs(Groups.whole(2), torch.tensor([[0, 0], [1, 2]]), None, 3)
+    graphs = Graphs(Groups.single(2), torch.tensor([[0, 0], [1, 2]]), None, 3)
     scores = torch.zeros(2, requires_grad=True)  # both weights are the ratio
     edge, node, _ = at_once(scores, graphs, ratio=0.5)
     assert node.tolist() == [0.5] * 3
@@ -197,7 +197,7 @@ def test_the_mean_is_the_ratio(
         size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
     )
     x = x.round() if rounded else x
-    found = solve(x, torch.tensor([ratio], dtype=torch.float64), Groups.whole(size), 1e-6)
+    found = solve(x, torch.tensor([ratio], dtype=torch.float64), Groups.single(size), 1e-6)
     if found is None:  # a dual of thousands, which loses digits: torch solves it in two steps
         assert log_scale > 2
         return
@@ -208,7 +208,7 @@ def test_the_mean_is_the_ratio(
 @needs_kernels
 def test_typical_scores_take_a_few_evaluations() -> None:
     x = 3 * torch.randn(60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    found = solve(x, torch.tensor([0.3], dtype=torch.float64), Groups.whole(60), NEAR)
+    found = solve(x, torch.tensor([0.3], dtype=torch.float64), Groups.single(60), NEAR)
     assert found is not None
     assert found[1] <= 4
 
@@ -226,10 +226,10 @@ def test_shares_of_one_and_empty_groups() -> None:
 @needs_kernels
 def test_logits_that_do_not_fit_their_groups_are_left_to_torch() -> None:
     x, share = torch.zeros(5, dtype=torch.float64), torch.full((1,), 0.5, dtype=torch.float64)
-    assert solve(x, share, Groups.whole(5), 1e-6) is not None
-    assert solve(x, share, Groups.whole(9), 1e-6) is None
-    assert solve(x.float(), share, Groups.whole(5), 1e-6) is None
-    assert solve(x, share[:0], Groups.whole(5), 1e-6) is None
+    assert solve(x, share, Groups.single(5), 1e-6) is not None
+    assert solve(x, share, Groups.single(9), 1e-6) is None
+    assert solve(x.float(), share, Groups.single(5), 1e-6) is None
+    assert solve(x, share[:0], Groups.single(5), 1e-6) is None
 
 
 BATCH = tiny.whole(tiny.ragged(undirected=True))
@@ -359,7 +359,7 @@ def test_large_groups_are_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None
 
 @needs_kernels
 def test_no_edges() -> None:
-    none = Graphs(Groups.whole(0), torch.zeros(2, 0, dtype=torch.long), None, 3)
+    none = Graphs(Groups.single(0), torch.zeros(2, 0, dtype=torch.long), None, 3)
     edge, node, standard = at_once(torch.zeros(0), none)
     assert edge.shape == standard.shape == (0,)
     assert node.tolist() == pytest.approx([0.3] * 3)
@@ -396,5 +396,5 @@ def test_torch_alone() -> None:
     with torch_alone():
         assert kernels() is None
         assert at_once(torch.randn(EDGES), graphs_of(BATCH)) is None
-        assert solve(torch.zeros(2).double(), torch.ones(1).double(), Groups.whole(2), 1e-6) is None
+        assert solve(torch.ones(2).double(), torch.ones(1).double(), Groups.single(2), 1e-6) is None
     assert kernels() is compiled._library()

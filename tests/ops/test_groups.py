@@ -115,5 +115,5 @@ def test_no_groups() -> None:
     nothing = Groups(torch.zeros(0, dtype=torch.long), 0, 0)
     assert nothing.sum(torch.zeros(0)).shape == (0,)
     assert nothing.in_runs[0].sum(torch.zeros(0)).shape == (0,)
-    assert Groups.whole(0).max(torch.zeros(0)).tolist() == [-math.inf]
-    assert Groups.whole(0).sum(torch.zeros(0)).tolist() == [0]
+    assert Groups.single(0).max(torch.zeros(0)).tolist() == [-math.inf]
+    assert Groups.single(0).sum(torch.zeros(0)).tolist() == [0]

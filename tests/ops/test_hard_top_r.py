@@ -40,7 +40,7 @@ def test_equals_a_loop_over_groups(
     found = hard_top_r(scores, ratio, Groups(index, num, size))
     assert found.dtype == torch.bool
     assert torch.equal(found, by_loop(scores, ratio, index, num))
-    whole = hard_top_r(scores, ratio, Groups.whole(size))
+    whole = hard_top_r(scores, ratio, Groups.single(size))
     assert torch.equal(whole, by_loop(scores, ratio, torch.zeros_like(index), 1))
 
 
@@ -49,13 +49,13 @@ def test_equals_a_loop_over_groups(
     [(100, 0.55, 55), (30, 0.1, 3), (3, 0.1, 1), (1, 0.01, 1), (7, 0.25, 2), (8, 0.25, 2)],
 )
 def test_rounds_up_and_only_where_there_is_a_rest(size: int, ratio: float, kept: int) -> None:
-    groups = Groups.whole(size)
+    groups = Groups.single(size)
     assert int(hard_top_r(torch.randn(size), ratio, groups).sum()) == kept
     single = torch.tensor(ratio)  # float32 holds 0.55 as 0.55000001
     assert int(hard_top_r(torch.randn(size), single, groups).sum()) == kept
 
 
-def test_one_ratio_a_group_and_empty_groups() -> None:
+def test_one_ratio_per_group_and_empty_groups() -> None:
     index = torch.tensor([0, 0, 0, 0, 2, 2])
     ratio = torch.tensor([0.5, 0.3, 1.0])
     mask = hard_top_r(torch.tensor([1.0, 4, 3, 2, 0, 0]), ratio, Groups(index, 3, 6))
@@ -68,7 +68,7 @@ def test_a_group_is_the_same_alone() -> None:
     together = hard_top_r(scores, 0.3, Groups(index, 5, 50))
     for group in range(5):
         mine = index == group
-        alone = hard_top_r(scores[mine], 0.3, Groups.whole(int(mine.sum())))
+        alone = hard_top_r(scores[mine], 0.3, Groups.single(int(mine.sum())))
         assert torch.equal(together[mine], alone)
 
 
@@ -91,4 +91,4 @@ def test_directions_of_an_edge_share_its_fate(equal: bool) -> None:
 @pytest.mark.parametrize("ratio", [0.0, -0.1, 1.5, float("nan")])
 def test_refuses_a_ratio_out_of_range(ratio: float) -> None:
     with pytest.raises(ValueError, match=r"ratio must lie in \(0, 1\], got"):
-        hard_top_r(torch.randn(4), ratio, Groups.whole(4))
+        hard_top_r(torch.randn(4), ratio, Groups.single(4))

@@ -63,8 +63,8 @@ def test_second_derivatives(correction: int, ordered: bool) -> None:
 def test_one_group() -> None:
     x = random(60).view(20, 3)
     expected = F.instance_norm(x.T.unsqueeze(0)).squeeze(0).T
-    torch.testing.assert_close(instance_norm(x, Groups.whole(20)), expected)
-    assert gradcheck(lambda rows: instance_norm(rows, Groups.whole(20)), x.requires_grad_())
+    torch.testing.assert_close(instance_norm(x, Groups.single(20)), expected)
+    assert gradcheck(lambda rows: instance_norm(rows, Groups.single(20)), x.requires_grad_())
 
 
 def test_equal_rows_and_single_rows_become_zero() -> None:
@@ -78,8 +78,8 @@ def test_equal_rows_and_single_rows_become_zero() -> None:
 
 def test_a_large_mean_costs_no_accuracy() -> None:
     x = random(3000).view(1000, 3).float()
-    y = instance_norm(x + 1000, Groups.whole(1000))
-    torch.testing.assert_close(y, instance_norm(x, Groups.whole(1000)), atol=1e-3, rtol=0)
+    y = instance_norm(x + 1000, Groups.single(1000))
+    torch.testing.assert_close(y, instance_norm(x, Groups.single(1000)), atol=1e-3, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -87,9 +87,9 @@ def test_edges_are_sorted_once_per_tensor() -> None:
     again = adjacency(edge_index, 9)
     for edges, own, other in ((again.by_target, 1, 0), (again.by_source, 0, 1)):
         order = edges.order.long()
-        assert torch.equal(edges.own.long(), edge_index[own].sort().values)
-        assert torch.equal(edge_index[own][order], edges.own.long())
-        assert torch.equal(edge_index[other][order], edges.other.long())
+        assert torch.equal(edges.sorted_end.long(), edge_index[own].sort().values)
+        assert torch.equal(edge_index[own][order], edges.sorted_end.long())
+        assert torch.equal(edge_index[other][order], edges.other_end.long())
         counts = torch.bincount(edge_index[own], minlength=9)
         assert torch.equal(edges.starts.diff().long(), counts)
 

@@ -113,4 +113,4 @@ def test_a_budget_is_that_of_a_graph_on_average(halves: list[list[Tensor]]) -> N
 def test_alone_nothing_is_shared(tmp_path: Path) -> None:
     with shared_batch():
         assert not is_shared()
-        assert whole_batch(3) == Groups.whole(3)
+        assert whole_batch(3) == Groups.single(3)

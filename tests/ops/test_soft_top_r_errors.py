@@ -50,11 +50,11 @@ INDEX = torch.tensor([0, 0, 1, 1])
         ({"ratio": torch.tensor([0.5, 2.0])}, "ratio must lie in (0, 1], got 2.0."),
         (
             {"ratio": torch.tensor([0.5, 0.5, 0.5])},
-            "ratio must be a number or one a group, that is shape [2], got shape [3].",
+            "ratio must be a number or one per group, that is shape [2], got shape [3].",
         ),
         (
             {"ratio": torch.full((2, 1), 0.5)},
-            "ratio must be a number or one a group, that is shape [2], got shape [2, 1].",
+            "ratio must be a number or one per group, that is shape [2], got shape [2, 1].",
         ),
         ({"temperature": 0.0}, "temperature must be above 0, got 0.0."),
         ({"temperature": -1}, "temperature must be above 0, got -1.0."),

@@ -97,7 +97,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.safetensors"
     save_checkpoint(path, checkpoint(), RUN)
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ValueError, match=r"checkpoint\.safetensors is not a whole safetensors"):
+    with pytest.raises(ValueError, match=r"checkpoint\.safetensors is not a complete safetensors"):
         load_checkpoint(path, RUN)
 
 

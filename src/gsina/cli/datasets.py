@@ -15,7 +15,7 @@ from gsina.errors import check_name
 from gsina.metrics import metric_label
 
 if TYPE_CHECKING:
-    from gsina.datasets import Entry
+    from gsina.datasets import DatasetEntry
 
 
 def datasets(
@@ -42,11 +42,11 @@ def datasets(
         show.console.print(show.entries({entry.name: _lines(entry) for entry in entries}))
 
 
-def _here(entry: Entry) -> str:
+def _here(entry: DatasetEntry) -> str:
     return "here" if entry.at_hand() else "not here"
 
 
-def _lines(entry: Entry) -> list[str]:
+def _lines(entry: DatasetEntry) -> list[str]:
     """What the list says of a dataset; not its options, which only its loader knows."""
     return [
         entry.task,
@@ -55,7 +55,7 @@ def _lines(entry: Entry) -> list[str]:
     ]
 
 
-def _tell(entry: Entry) -> None:
+def _tell(entry: DatasetEntry) -> None:
     """All about one dataset."""
     for key in ("name", "task", "size", "metric", "shift"):
         show.say(f"{key:8} {getattr(entry, key)}")
@@ -65,7 +65,7 @@ def _tell(entry: Entry) -> None:
         show.console.print(show.entries(option_lines(options, entry.load), gap=False))
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: DatasetEntry) -> dict[str, Any]:
     row = {key: getattr(entry, key) for key in ("name", "task", "size", "metric", "shift")}
     return row | {"options": _options(entry.load), "here": entry.at_hand()}
 

@@ -14,7 +14,7 @@ from gsina.cli.options import AsJson
 from gsina.errors import check_name
 
 if TYPE_CHECKING:
-    from gsina.methods.registry import Entry
+    from gsina.methods.registry import MethodEntry
 
 
 def methods(
@@ -44,19 +44,19 @@ def methods(
         show.console.print(show.entries(option_lines(options, entries[0].config), gap=False))
 
 
-def _lines(entry: Entry) -> list[str]:
+def _lines(entry: MethodEntry) -> list[str]:
     """What a method is, without its options, which only its module knows."""
     can = f"{' and '.join(entry.levels)} level: {', '.join(entry.kinds)}"
     return [line for line in (can, entry.paper, entry.note) if line]
 
 
-def _options(entry: Entry) -> dict[str, Any]:
+def _options(entry: MethodEntry) -> dict[str, Any]:
     return {
         field.name: None if field.default is MISSING else field.default
         for field in fields(entry.config)
     }
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: MethodEntry) -> dict[str, Any]:
     keys = ("name", "paper", "label", "note", "levels", "kinds")
     return {key: getattr(entry, key) for key in keys} | {"options": _options(entry)}

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from gsina.datasets.random_split import random_split
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import (
-    Progress,
+    OnProgress,
     RawFile,
     at_hand,
+    checksum_notes,
     names_checksum,
     raw_file,
-    stranger,
 )
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -32,7 +32,7 @@ from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 
 VERSION = 1
-#: Arrays ``adj`` [G, 25, 25], ``x`` [G, 25, 10] and ``y`` [G]; preferred where it is there.
+#: Arrays ``adj`` [G, 25, 25], ``x`` [G, 25, 10] and ``y`` [G]; preferred where it exists.
 ARRAYS = RawFile("ba2motifs/BA_2Motifs.npz")
 #: The published form: a pickled tuple (adjacency, features, one-hot labels).
 PICKLE = RawFile(
@@ -44,10 +44,10 @@ GRAPHS, NODES, BASE = 1000, 25, 20
 MOTIF_EDGES = (10, 12)
 
 
-def load(*, seed: int = 0, progress: Progress | None = None) -> Dataset:
+def load(*, seed: int = 0, progress: OnProgress | None = None) -> Dataset:
     """Load BA-2Motifs, split at random 80/10/10 with ``seed``.
 
-    Features are ten constant numbers. Both directions of every edge are there. True are the nodes
+    Features are ten constant numbers. Both directions of every edge are stored. True are the nodes
     of the motif and the edges inside it.
 
     Args:
@@ -60,7 +60,7 @@ def load(*, seed: int = 0, progress: Progress | None = None) -> Dataset:
         path = raw_file(file, progress=progress)
         with names_checksum(file):
             splits = random_split(_read(path), seed)
-        return Dataset("ba2motifs", Task("binary", 1), splits, tuple(stranger(file)))
+        return Dataset("ba2motifs", Task("binary", 1), splits, tuple(checksum_notes(file)))
 
     return cached(f"ba2motifs-v{VERSION}-seed{seed}", make)
 
@@ -103,8 +103,8 @@ def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
             return arrays["adj"], arrays["x"], arrays["y"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole .npz file with plain arrays adj, x and y ({error}); delete it "
-            f"and fetch it again."
+            f"{path} is not a complete .npz file with plain arrays adj, x and y ({error}); delete "
+            f"it and fetch it again."
         ) from error
 
 

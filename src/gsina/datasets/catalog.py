@@ -8,13 +8,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gsina.datasets.registry import DATASETS, Entry, load_dataset, register
+from gsina.datasets.registry import DATASETS, DatasetEntry, load_dataset, register
 from gsina.files import data_dir
 
 if TYPE_CHECKING:
     from gsina.graphs.task import Level
 
-__all__ = ["DATASETS", "Entry", "load_dataset"]
+__all__ = ["DATASETS", "DatasetEntry", "load_dataset"]
 
 
 def _at_hand(*files: str) -> bool:
@@ -33,8 +33,8 @@ def _add(
     level: Level = "graph",
 ) -> None:
     """Add a dataset whose ``files`` lie below the data folder; ``|`` parts forms of one file."""
-    loader, there = f"gsina.datasets.{loader}", partial(_at_hand, *files)
-    register(Entry(name, loader, task, size, metric, shift, there, level, arguments))
+    loader, at_hand = f"gsina.datasets.{loader}", partial(_at_hand, *files)
+    register(DatasetEntry(name, loader, task, size, metric, shift, at_hand, level, arguments))
 
 
 _add(

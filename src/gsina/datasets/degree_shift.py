@@ -26,7 +26,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Source:
+class SentiGraphSource:
     """One dump.
 
     Attributes:
@@ -43,8 +43,8 @@ class Source:
 
 
 SOURCES = {
-    "graph-sst5": Source("Graph-SST5", 5, True, (6090, 1186, 2240)),
-    "graph-twitter": Source("Graph-Twitter", 3, False, (3238, 694, 1509)),
+    "graph-sst5": SentiGraphSource("Graph-SST5", 5, True, (6090, 1186, 2240)),
+    "graph-twitter": SentiGraphSource("Graph-Twitter", 3, False, (3238, 694, 1509)),
 }
 
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import torch
 
-from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger
+from gsina.datasets.raw.sources import RawFile, at_hand, checksum_notes, names_checksum, raw_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -52,7 +52,7 @@ SIZES: dict[tuple[str, str], tuple[int, int, int]] = {
 
 
 def raw(measure: str, domain: str) -> RawFile:
-    """The file of a subset, packed if that is what is there; it has to be put in place by hand."""
+    """The file of a subset, the packed one if only that exists; it is put in place by hand."""
     plain, packed = (
         RawFile(f"drugood/lbap_core_{measure}_{domain}.json{end}") for end in ("", ".gz")
     )
@@ -79,7 +79,7 @@ def load(
         file = raw(measure, domain)
         with names_checksum(file):
             rows = read_rows(raw_file(file))
-        splits, notes = {}, [f"measured is {measure.upper()}", *stranger(file)]
+        splits, notes = {}, [f"measured is {measure.upper()}", *checksum_notes(file)]
         for split, key in SPLITS.items():
             splits[split], failures = _graphs(rows[key], progress)
             if failures:
@@ -115,7 +115,7 @@ def read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
             int(row["domain_id"])
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole DrugOOD file ({type(error).__name__}: {error}); expected a "
+            f"{path} is not a complete DrugOOD file ({type(error).__name__}: {error}); expected a "
             "JSON object with lists of molecules in its splits: fetch it again."
         ) from error
     return rows

@@ -15,11 +15,11 @@ import torch
 
 from gsina.datasets.random_split import random_split
 from gsina.datasets.raw.sources import (
-    Progress,
+    OnProgress,
     RawFile,
+    checksum_notes,
     names_checksum,
     raw_file,
-    stranger,
 )
 from gsina.datasets.tu import read_archive
 from gsina.errors import InputError, check_name
@@ -44,7 +44,7 @@ def load(
     seed: int = 0,
     subset: Subset = "all",
     bonds: bool = False,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> Dataset:
     """Load Mutagenicity, split at random 80/10/10.
 
@@ -52,7 +52,7 @@ def load(
         seed: Seed of the split, the run index in the GSAT benchmark.
         subset: ``"all"``: every molecule, truth as in the file. ``"gsat"``: as GSAT has it;
             mutagens without a labelled edge are left out (1,386 of them) and the truth of
-            nonmutagens is empty, since a group that is there does not explain their class.
+            nonmutagens is empty, since a group that is present does not explain their class.
         bonds: Give the three bond types as edge features; GSAT does not use them.
         progress: Called during a download.
     """
@@ -70,7 +70,7 @@ def load(
     return cached(f"mutagenicity-v{VERSION}-{subset}-bonds{int(bonds)}-seed{seed}", make)
 
 
-def _graphs(progress: Progress | None) -> tuple[PackedGraphs, tuple[str, ...]]:
+def _graphs(progress: OnProgress | None) -> tuple[PackedGraphs, tuple[str, ...]]:
     path = raw_file(FILE, progress=progress)
     with names_checksum(FILE):
         return _read(path)
@@ -87,7 +87,7 @@ def _read(path: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
             f"delete it and fetch it again from {FILE.url}."
         )
     labelled = _with_truth(replace(graphs, y=graphs.y.float()[:, None]), truth)
-    return labelled, (*data.notes, *stranger(FILE))
+    return labelled, (*data.notes, *checksum_notes(FILE))
 
 
 def _with_truth(graphs: PackedGraphs, truth: torch.Tensor) -> PackedGraphs:

@@ -11,7 +11,6 @@ import csv
 import gzip
 import hashlib
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.raw.sources import RawFile, at_hand, names_checksum, raw_file, stranger, unpack
+from gsina.datasets.raw.sources import (
+    OnProgress,
+    RawFile,
+    at_hand,
+    checksum_notes,
+    names_checksum,
+    raw_file,
+    unpack,
+)
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -42,7 +49,7 @@ NOT_LABELS = ("smiles", "mol_id")
 
 
 @dataclass(frozen=True)
-class Source:
+class OGBSource:
     """One dataset of the family.
 
     Attributes:
@@ -68,13 +75,13 @@ class Source:
 SOURCES = {
     f"ogbg-mol{source.short}": source
     for source in (
-        Source("hiv", (41127,), 1),
-        Source("bace", (1513,), 1),
-        Source("bbbp", (2039,), 1),
+        OGBSource("hiv", (41127,), 1),
+        OGBSource("bace", (1513,), 1),
+        OGBSource("bbbp", (2039,), 1),
         # OGB has one molecule fewer than MoleculeNet.
-        Source("clintox", (1477, 1478), 2),
-        Source("tox21", (7831,), 12),
-        Source("sider", (1427,), 27),
+        OGBSource("clintox", (1477, 1478), 2),
+        OGBSource("tox21", (7831,), 12),
+        OGBSource("sider", (1427,), 27),
     )
 }
 
@@ -87,11 +94,7 @@ class Table(NamedTuple):
 
 
 def load(
-    name: str,
-    *,
-    bonds: bool = False,
-    jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    name: str, *, bonds: bool = False, jobs: int | None = None, progress: OnProgress | None = None
 ) -> Dataset:
     """Load one of the six datasets; the first time, its graphs are made and cached.
 
@@ -99,8 +102,8 @@ def load(
         name: ``"ogbg-molhiv"``, ``-molbace``, ``-molbbbp``, ``-molclintox``, ``-moltox21`` or
             ``-molsider``.
         bonds: Keep the bond features (``edge_attr`` ``[E, 3]``, int64); the benchmark has none.
-        jobs: Number of processes that make graphs, by default one a core.
-        progress: Called with the number of molecules done and in all, the first time.
+        jobs: Number of processes that make graphs, by default one per core.
+        progress: Called with the number of molecules done and the total, the first time.
 
     Returns:
         Splits ``train``, ``val``, ``test``; ``x`` int64 ``[N, 9]``, ``y`` float ``[G, T]``, NaN
@@ -119,12 +122,12 @@ def load(
     return replace(dataset, splits=plain, edge_sizes=())
 
 
-def fetch(source: Source) -> None:
-    """Download and unpack the official archive if the label file is not there."""
+def fetch(source: OGBSource) -> None:
+    """Download and unpack the official archive if the label file is missing."""
     if at_hand(source.file(MAPPING)):
         return
     archive = raw_file(source.archive)
-    # The label file comes last: once it is there, all is there.
+    # The label file comes last: once it exists, all files do.
     members = {member: source.file(member).target for member in (*SPLITS.values(), MAPPING)}
     try:
         unpack(archive, members)
@@ -136,7 +139,7 @@ def fetch(source: Source) -> None:
         ) from error
 
 
-def read_table(source: Source) -> Table:
+def read_table(source: OGBSource) -> Table:
     """Read the label file.
 
     Raises:
@@ -164,8 +167,8 @@ def read_table(source: Source) -> Table:
     return Table([row["smiles"] or "" for row in rows], y)
 
 
-def read_split(source: Source) -> dict[str, NDArray[np.int64]] | None:
-    """Rows of each split from the official files, ``None`` if they are not there.
+def read_split(source: OGBSource) -> dict[str, NDArray[np.int64]] | None:
+    """Rows of each split from the official files, ``None`` if they are missing.
 
     Raises:
         InputError: If the files are broken, or do not fit the label file.
@@ -195,10 +198,7 @@ def smiles(name: str, split: str) -> list[str]:
 
 
 def _prepare(
-    name: str,
-    source: Source,
-    jobs: int | None,
-    progress: Callable[[int, int | None], None] | None,
+    name: str, source: OGBSource, jobs: int | None, progress: OnProgress | None
 ) -> Dataset:
     files = [source.file(member) for member in (MAPPING, *SPLITS.values())]
     with names_checksum(*files):
@@ -209,7 +209,7 @@ def _prepare(
         split = dict(zip(SPLITS, scaffold_split(table.smiles, jobs=jobs), strict=True))
         notes.append("The official split files are not there; the scaffold split was computed.")
     graphs, kept, failures = pack_smiles(table.smiles, jobs=jobs, progress=progress)
-    notes += [*_tell(failures, split, count), *stranger(*files)]
+    notes += [*_tell(failures, split, count), *checksum_notes(*files)]
     graphs = replace(graphs, y=torch.from_numpy(table.y)[kept])
     place = torch.full((count,), -1)
     place[kept] = torch.arange(len(kept))
@@ -223,8 +223,8 @@ def _prepare(
     )
 
 
-def _tables(source: Source) -> tuple[Table, dict[str, NDArray[np.int64]] | None]:
-    """The label file, and the split files where they are there; they must fit together."""
+def _tables(source: OGBSource) -> tuple[Table, dict[str, NDArray[np.int64]] | None]:
+    """The label file, and the split files where they exist; they must agree."""
     table, split = read_table(source), read_split(source)
     count = len(table.smiles)
     rows = np.arange(count) if split is None else np.concatenate(list(split.values()))
@@ -262,7 +262,7 @@ def _lines(path: Path) -> list[str]:
         return gzip.decompress(path.read_bytes()).decode().splitlines()
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
         ) from error
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """One line of ``gsina datasets``.
 
     Attributes:
@@ -27,7 +27,7 @@ class Entry:
         size: Number of graphs, in words.
         metric: The metric of the benchmark.
         shift: What differs between training and test.
-        at_hand: Whether the raw files are there (or none are needed).
+        at_hand: Whether the raw files are available (or none are needed).
         level: Whether graphs or nodes are classified.
         arguments: First arguments of the loader, where several datasets share one.
     """
@@ -49,10 +49,10 @@ class Entry:
         return partial(load, *self.arguments) if self.arguments else load
 
 
-DATASETS: dict[str, Entry] = {}
+DATASETS: dict[str, DatasetEntry] = {}
 
 
-def register(entry: Entry) -> Entry:
+def register(entry: DatasetEntry) -> DatasetEntry:
     """Add a dataset to the list."""
     DATASETS[entry.name] = entry
     return entry
@@ -62,8 +62,7 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     """Load a dataset by name; options go to its loader.
 
     Raises:
-        MissingFileError: Its files are not there; says where to put them, and which
-                datasets of the same level are.
+        MissingFileError: Its files are missing; says where to put them, and names others.
     """
     entry = DATASETS[check_name(name, DATASETS, "dataset")]
     try:
@@ -72,5 +71,5 @@ def load_dataset(name: str, **options: Any) -> Dataset:
         if error.errno is not None:
             raise
         alike = (other for other in DATASETS.values() if other.level == entry.level)
-        there = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
-        raise MissingFileError(f"{str(error).rstrip('.')}; at hand are {there}.") from error
+        names = ", ".join(sorted(other.name for other in alike if other.at_hand())) or "no others"
+        raise MissingFileError(f"{str(error).rstrip('.')}; available are {names}.") from error

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gsina.datasets.raw.sources import Progress, names_checksum, raw_file, stranger
+from gsina.datasets.raw.sources import OnProgress, checksum_notes, names_checksum, raw_file
 from gsina.datasets.tu import read_archive, tu_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -32,7 +32,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Source:
+class TUSource:
     """One dataset of the collection.
 
     Attributes:
@@ -50,14 +50,16 @@ class Source:
 
 
 SOURCES = {
-    "nci1": Source("NCI1", 4110, 265506, 37),
-    "nci109": Source("NCI109", 4127, 265208, 38),
-    "proteins": Source("PROTEINS", 1113, 162088, 3),
-    "dd": Source("DD", 1178, 1686092, 89),
+    "nci1": TUSource("NCI1", 4110, 265506, 37),
+    "nci109": TUSource("NCI109", 4127, 265208, 38),
+    "proteins": TUSource("PROTEINS", 1113, 162088, 3),
+    "dd": TUSource("DD", 1178, 1686092, 89),
 }
 
 
-def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None = None) -> Dataset:
+def load(
+    name: str, seed: int = 0, iid: bool = False, progress: OnProgress | None = None
+) -> Dataset:
     """Load one of :data:`SOURCES`.
 
     Args:
@@ -74,14 +76,14 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
         file = tu_file(source.archive)
         path = raw_file(file, progress=progress)
         with names_checksum(file):
-            graphs, told = _read(path, source)
-        told = (*told, *stranger(file))
+            graphs, file_notes = _read(path, source)
+        file_notes = (*file_notes, *checksum_notes(file))
         ids = size_split(graphs.node_ptr.diff(), seed)
         unused = len(graphs) - sum(len(part) for part in ids.values())
-        notes = (*told, f"{unused} graphs of middle size are unused")
+        notes = (*file_notes, f"{unused} graphs of middle size are unused")
         if iid:
             ids = _shuffled(ids, len(graphs), seed)
-            notes = (*told, f"{unused} graphs, drawn at random, are unused")
+            notes = (*file_notes, f"{unused} graphs, drawn at random, are unused")
         splits = {split: graphs[part] for split, part in ids.items()}
         return Dataset(name, Task("multiclass", 2, "mcc"), splits, notes)
 
@@ -89,13 +91,13 @@ def load(name: str, seed: int = 0, iid: bool = False, progress: Progress | None 
     return cached(f"{name}-v{VERSION}-{kind}-seed{seed}", make)
 
 
-def _read(path: Path, source: Source) -> tuple[PackedGraphs, tuple[str, ...]]:
+def _read(path: Path, source: TUSource) -> tuple[PackedGraphs, tuple[str, ...]]:
     """The graphs of an archive with their node labels as features, and notes."""
     data = read_archive(path)
     graphs = replace(data.graphs, x=data.graphs.x[:, -source.labels :], edge_attr=None)
-    whole = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
+    one_hot = (graphs.x.sum(1) == 1) & ((graphs.x == 0) | (graphs.x == 1)).all(1)
     found = (len(graphs), graphs.edge_index.size(1))
-    if found != (source.graphs, source.edges) or not bool(whole.all()):
+    if found != (source.graphs, source.edges) or not bool(one_hot.all()):
         raise InputError(
             f"{path} has {found[0]} graphs, {found[1]} edges and {data.graphs.num_features} "
             f"node features, expected {source.graphs} graphs, {source.edges} edges and "

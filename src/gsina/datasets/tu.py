@@ -21,8 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.raw.sources import Progress, RawFile, raw_file
-from gsina.datasets.raw.tables import check_rows, read_table
+from gsina.datasets.raw.number_files import check_rows, read_table
+from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 
@@ -41,7 +41,7 @@ class TUData:
         name: Name of the dataset, as in its file names.
         graphs: The graphs; see :func:`read_tu`.
         classes: The graph label of the file for each class 0, 1, ...; empty without labels.
-        extra: Further columns that were asked for, one row an edge, in the order of the edges.
+        extra: Further columns that were asked for, one row per edge, in the order of the edges.
     """
 
     name: str
@@ -67,7 +67,7 @@ def tu_file(name: str) -> RawFile:
     return RawFile(f"tu/{name}.zip", URL.format(name=name))
 
 
-def read_tu(path_or_name: Path | str, *, progress: Progress | None = None) -> PackedGraphs:
+def read_tu(path_or_name: Path | str, *, progress: OnProgress | None = None) -> PackedGraphs:
     """Read a TU dataset.
 
     * ``x``: node attributes, then node labels as one-hot columns, one for each number from the
@@ -177,7 +177,7 @@ def _texts(path: Path) -> tuple[str, dict[str, bytes]]:
             return names[0], {part: archive.read(info) for part, info in ours.items()}
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole zip archive ({error}); delete it and fetch it again."
+            f"{path} is not a complete zip archive ({error}); delete it and fetch it again."
         ) from error
 
 

@@ -97,7 +97,7 @@ def node_page(
     chosen = [names[i] for i in nodes.tolist()]
     whole = None
     if found.scores is not None:
-        edges = count_edges(Groups.whole(found.scores.numel()), graphs.reverse, "cpu")
+        edges = count_edges(Groups.single(found.scores.numel()), graphs.reverse, "cpu")
         whole = Whole(found.scores, int(edges))
     page(
         path,

@@ -26,7 +26,7 @@ from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
 from gsina.molecules.drugood import pack_drugs
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
 from gsina.molecules.packing import pack_smiles
-from gsina.molecules.prepare import EMPTY, Progress, prepare
+from gsina.molecules.prepare import EMPTY, OnProgress, prepare
 
 
 def read_molecules(
@@ -38,7 +38,7 @@ def read_molecules(
     split_column: str | None = None,
     kind: Wish = "auto",
     seed: int = 0,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Dataset:
     """Read molecules with labels and divide them.
 

@@ -32,7 +32,7 @@ class Batch(GraphFields):
             ``None`` if no edge has an opposite.
     """
 
-    # No level for those that hold numbers of nodes or edges: whoever takes rows must number anew.
+    # No level for those that hold numbers of nodes or edges: a selection has to renumber them.
     edge_index: Tensor
     node_graph: Tensor = field(metadata=NODE)
     edge_graph: Tensor = field(metadata=EDGE)
@@ -59,7 +59,7 @@ class Batch(GraphFields):
     def edge_groups(self) -> Groups:
         """The edges of each graph, for sums over graphs."""
         if self.num_graphs == 1:  # a large graph: sums need no index, and are exact
-            return Groups.whole(self.num_edges)
+            return Groups.single(self.num_edges)
         return Groups(self.edge_graph, self.num_graphs, self.num_edges)
 
     @property

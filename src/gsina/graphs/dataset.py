@@ -160,7 +160,7 @@ class Dataset:
 
 
 def cached(key: str, make: Callable[[], Dataset]) -> Dataset:
-    """The dataset stored under ``key`` in the cache folder, made and stored if it is not there.
+    """The dataset stored under ``key`` in the cache folder, made and stored if it is missing.
 
     ``key`` must name everything that the content depends on, the version of its code included. A
     broken cache file is made again; a read-only or full cache folder costs only time.

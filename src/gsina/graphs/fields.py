@@ -1,4 +1,4 @@
-"""The fields of graphs, each of which says what it has one row per.
+"""The fields of graphs, each with its level: what it has one row per.
 
 The level of a field stands in its metadata. Whoever selects, joins, checks or converts graphs walks
 over the fields by level, so a new field of :class:`GraphFields` is one line.
@@ -71,9 +71,9 @@ def columns(kind: type) -> tuple[Column, ...]:
 def take(data: Any, rows: Rows) -> dict[str, Any]:
     """Some rows of all fields of the levels that ``rows`` names, by field; slices give views."""
     return {
-        name: value.narrow(dim, some.start, some.stop - some.start)
-        if isinstance(some := rows[level], slice)
-        else value.index_select(dim, some)
+        name: value.narrow(dim, chosen.start, chosen.stop - chosen.start)
+        if isinstance(chosen := rows[level], slice)
+        else value.index_select(dim, chosen)
         for name, level, dim in columns(type(data))
         if level in rows and (value := getattr(data, name)) is not None
     }

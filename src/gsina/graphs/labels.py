@@ -67,7 +67,7 @@ def read_labels(
     """Turn the cells of target columns into labels.
 
     * One target of two values: ``binary``; of more: ``multiclass``.
-    * Many targets of two values each: ``binary``, one output a target.
+    * Many targets of two values each: ``binary``, one output per target.
     * Numbers (``kind="regression"``, or automatic where a target is not of classes):
       ``regression``.
 
@@ -75,7 +75,7 @@ def read_labels(
     20 that each come back (at most half as many as rows).
 
     Args:
-        cells: Text of every target by name, one entry a row.
+        cells: Text of every target by name, one entry per row.
         rows: Row numbers, for messages.
         kind: What the user wants.
         level: Whose labels they are.

@@ -38,7 +38,7 @@ def sampled_batches(
 
     Args:
         graphs: Graphs with labels of nodes.
-        size: Seed nodes a batch.
+        size: Seed nodes per batch.
         neighbours: Most incoming edges of a node in every hop, such as ``[10, 10]``; -1 for all.
         generator: Shuffles and samples.
     """
@@ -52,30 +52,30 @@ def sampled_batches(
             f"expected a positive batch size and at least one hop of positive numbers (or -1 for "
             f"all edges), got {size} and {list(neighbours)}."
         )
-    whole = graphs.batch(range(len(graphs)))
-    seeds = torch.arange(whole.num_nodes) if whole.mask is None else whole.mask.nonzero().flatten()
+    full = graphs.batch(range(len(graphs)))
+    seeds = torch.arange(full.num_nodes) if full.mask is None else full.mask.nonzero().flatten()
     seeds = seeds[torch.randperm(seeds.numel(), generator=generator)]
-    sample = make_sampler(whole, neighbours, generator)
+    sample = make_sampler(full, neighbours, generator)
     for start in range(0, seeds.numel(), size):
         chosen = seeds[start : start + size]
-        yield subgraph(whole, chosen, sample(chosen))
+        yield subgraph(full, chosen, sample(chosen))
 
 
-def make_sampler(whole: Batch, neighbours: Sequence[int], generator: torch.Generator) -> Sampler:
-    """By ``pyg-lib`` if it is there, which draws from torch's default generator."""
+def make_sampler(full: Batch, neighbours: Sequence[int], generator: torch.Generator) -> Sampler:
+    """A sampler: of ``pyg-lib`` if it is installed, which draws from torch's default generator."""
     from torch_geometric.typing import WITH_PYG_LIB
 
     if WITH_PYG_LIB:
-        return _pyg_sampler(whole, neighbours)
-    edges = adjacency(whole.edge_index, whole.num_nodes).by_target
+        return _pyg_sampler(full, neighbours)
+    edges = adjacency(full.edge_index, full.num_nodes).by_target
     return lambda seeds: sample_edges(edges, seeds, neighbours, generator)
 
 
-def _pyg_sampler(whole: Batch, neighbours: Sequence[int]) -> Sampler:
+def _pyg_sampler(full: Batch, neighbours: Sequence[int]) -> Sampler:
     from torch_geometric.data import Data
     from torch_geometric.sampler import NeighborSampler, NodeSamplerInput
 
-    data = Data(edge_index=whole.edge_index, num_nodes=whole.num_nodes)
+    data = Data(edge_index=full.edge_index, num_nodes=full.num_nodes)
     sampler = NeighborSampler(data, list(neighbours))
     order = sampler.edge_permutation
 
@@ -107,7 +107,7 @@ def sample_edges(
     for limit in neighbours:
         picked = _pick(edges.starts, frontier, limit, generator)
         found.append(edges.order[picked].long())
-        sources = edges.other[picked].long()
+        sources = edges.other_end[picked].long()
         frontier = torch.unique(sources[~reached[sources]])
         reached[frontier] = True
     return torch.cat(found).sort().values
@@ -128,21 +128,21 @@ def _pick(starts: Tensor, nodes: Tensor, limit: int, generator: torch.Generator)
     return position[key.argsort()][place < limit]
 
 
-def subgraph(whole: Batch, seeds: Tensor, edges: Tensor) -> Batch:
+def subgraph(full: Batch, seeds: Tensor, edges: Tensor) -> Batch:
     """The seeds, some edges and their ends as a batch in which only the seeds count.
 
     Args:
-        whole: Graphs with labels of nodes.
+        full: Graphs with labels of nodes.
         seeds: Nodes ``[S]``.
         edges: Numbers of edges ``[M]``, ascending.
     """
-    ends = whole.edge_index[:, edges]
+    ends = full.edge_index[:, edges]
     nodes = torch.unique(torch.cat([seeds, ends.reshape(-1)]))
     edge_index = torch.searchsorted(nodes, ends)
-    kept, node_graph = torch.unique_consecutive(whole.node_graph[nodes], return_inverse=True)
+    kept, node_graph = torch.unique_consecutive(full.node_graph[nodes], return_inverse=True)
     mask = torch.zeros(nodes.numel(), dtype=torch.bool)
     mask[torch.searchsorted(nodes, seeds)] = True
-    parts = take(whole, {"graph": kept, "node": nodes, "edge": edges, "label": nodes})
+    parts = take(full, {"graph": kept, "node": nodes, "edge": edges, "label": nodes})
     parts |= {"node_graph": node_graph, "edge_graph": node_graph[edge_index[1]], "mask": mask}
     return Batch(
         edge_index=edge_index,

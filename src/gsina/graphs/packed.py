@@ -261,7 +261,7 @@ class PackedGraphs(GraphFields):
         ]
 
     def tensors(self) -> dict[str, Tensor]:
-        """All tensors that are there, by field name; the inverse of ``PackedGraphs(**tensors)``."""
+        """All tensors but ``None``, by field name; the inverse of ``PackedGraphs(**tensors)``."""
         return {
             field.name: value
             for field in fields(self)

@@ -35,13 +35,13 @@ def find_scaling(graphs: PackedGraphs) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def standardise(scaling: Scaling, *graphs: PackedGraphs) -> list[PackedGraphs]:
+def apply_scaling(scaling: Scaling, *graphs: PackedGraphs) -> list[PackedGraphs]:
     """The graphs with features without units; what they share is made once and shared again."""
     made: dict[int, Tensor] = {}
 
-    def apply(values: Tensor, told: Mapping[str, list[float]]) -> Tensor:
+    def apply(values: Tensor, moments: Mapping[str, list[float]]) -> Tensor:
         if id(values) not in made:
-            mean, scale = (torch.tensor(told[k], dtype=torch.double) for k in ("mean", "scale"))
+            mean, scale = (torch.tensor(moments[k], dtype=torch.double) for k in ("mean", "scale"))
             mean, scale = mean.to(values.device), scale.to(values.device)
             made[id(values)] = ((values.double() - mean) / scale).float()
         return made[id(values)]

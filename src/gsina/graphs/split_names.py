@@ -1,4 +1,4 @@
-"""Names of splits, as people read them and in the order they are told."""
+"""Names of splits as shown to people, in the order of display."""
 
 SPLITS = {
     "train": "training",

@@ -2,7 +2,7 @@
 
 Rules: ``random`` (stratified), ``scaffold`` and ``column`` (whole groups are held out, the smallest
 ones), ``size`` and ``time`` (the last in an order are held out), ``own`` (a column says which).
-A split that leaves validation or training without a class is mended, and the reason is told.
+A split that leaves validation or training without a class is repaired, with a warning.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Split:
 
     Attributes:
         parts: Indices of rows by split, ascending.
-        warnings: What was mended and why.
+        warnings: What was repaired and why.
         source: Rule asked for, rule used, seed and sizes; JSON-able.
         environment: Group of every row as a number ``[rows]``, in the order of their names; only
             of the rule ``column``.
@@ -89,7 +89,7 @@ def divide(
         graphs: The graphs, for their sizes.
         groups: Scaffold of every graph.
         column: Name of the split column.
-        cells: Its text, one a graph.
+        cells: Its text, one per graph.
         seed: Seed of all draws.
         file: Name of the file, for messages.
     """
@@ -147,13 +147,13 @@ def finish(
     count = len(labels.y)
     if count < FEWEST:
         raise InputError(f"{count} rows are too few to split; expected at least {FEWEST}.")
-    told: list[str] = []
+    notes: list[str] = []
     used = rule
     why = "it has one group only" if parts is None else _no_training(parts, labels, needed)
     if parts is None or why:
         if rule in ("own", "random"):
             raise InputError(f"the split {rule!r} cannot be used: {why}; choose another.")
-        told.append(
+        notes.append(
             f"the split {rule!r} could not be made ({why}), so rows are split at random and the "
             "test is not out of distribution."
         )
@@ -163,7 +163,7 @@ def finish(
         generator = np.random.default_rng(seed)
         val = draw(labels, pool, shares[1] / sum(shares), generator, keep=1)
         parts = parts | {"train": np.setdiff1d(pool, val), "val": val}
-        told.append(
+        notes.append(
             f"the split {rule!r} leaves validation {why}, so validation is drawn at random from "
             "the training side; the test stays as it is."
         )
@@ -172,10 +172,10 @@ def finish(
         parts = parts | {"train": np.setdiff1d(parts["train"], held), "id_test": held}
     parts = {name: ids for name, ids in parts.items() if len(ids)}
     _check_training(parts["train"], labels)
-    told += _gaps(parts, labels)
+    notes += _gaps(parts, labels)
     sizes = {name: len(ids) for name, ids in parts.items()}
     source = {"rule": rule, "used": used, "column": column, "seed": seed, "sizes": sizes}
-    return Split(parts, tuple(told), source)
+    return Split(parts, tuple(notes), source)
 
 
 def _classes(labels: Labels, ids: Ids) -> list[set[int]]:
@@ -229,23 +229,23 @@ def _gaps(parts: Parts, labels: Labels) -> list[str]:
     """Sentences about classes that a split still does not have."""
     if labels.task.kind == "regression":
         return []
-    told = []
+    notes = []
     every = _classes(labels, np.arange(len(labels.y)))
     for name, ids in parts.items():
         there = _classes(labels, ids)
         if len(every) == 1:
             if lost := every[0] - there[0]:
-                told.append(f"the split {name} has no row of {_named(labels, lost)}.")
+                notes.append(f"the split {name} has no row of {_named(labels, lost)}.")
         elif short := [
             target
             for target, values in zip(labels.target_names, there, strict=True)
             if len(values) < 2
         ]:
-            told.append(
+            notes.append(
                 f"the split {name} has one class only in {len(short)} of {len(every)} targets "
                 f"({', '.join(short[:5])}), which do not count in its ROC-AUC."
             )
-    return told
+    return notes
 
 
 def _named(labels: Labels, classes: set[int]) -> str:

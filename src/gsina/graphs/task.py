@@ -23,7 +23,7 @@ class Task:
     """The kind of label, the width of the output and the main metric.
 
     * ``multiclass``: ``y`` is int64 ``[G]``, -1 where the label is missing; ``outputs`` classes.
-    * ``binary``: ``y`` is float ``[G, outputs]`` of 0, 1 and NaN (missing); one logit a column.
+    * ``binary``: ``y`` is float ``[G, outputs]`` of 0, 1 and NaN (missing); one logit per column.
     * ``regression``: ``y`` is float ``[G, outputs]``, NaN where missing.
 
     At node level the first dimension counts nodes instead of graphs, and a split of several graphs
@@ -44,7 +44,7 @@ class Task:
         if self.kind not in METRICS[self.metric].kinds:
             able = [name for name in selecting if self.kind in METRICS[name].kinds]
             raise InputError(
-                f"a {self.kind} task cannot be judged by {self.metric}; metrics for it: "
+                f"a {self.kind} task cannot be scored by {self.metric}; metrics for it: "
                 f"{', '.join(able)}."
             )
         if self.outputs < 1:
@@ -61,10 +61,10 @@ class Task:
 
         rows = "N" if self.level == "node" else "G"
         if self.kind == "multiclass":
-            whole = y.dtype == torch.long and y.dim() == 1
-            if not whole or bool(((y < -1) | (y >= self.outputs)).any()):
+            are_classes = y.dtype == torch.long and y.dim() == 1
+            if not are_classes or bool(((y < -1) | (y >= self.outputs)).any()):
                 found = f"{y.dtype} of shape {list(y.shape)}"
-                if whole:
+                if are_classes:
                     found = f"values from {int(y.min())} to {int(y.max())}"
                 raise InputError(
                     f"labels of {where} must be int64 [{rows}] from 0 to {self.outputs - 1} (-1 if "

@@ -122,8 +122,8 @@ def _coarsen(edges: Tensor, share: Tensor, kept: Tensor) -> Sparse:
     graph = Sparse(source, target, torch.ones_like(share))
     half = sparse_product(graph, members, nodes, width)
     full = sparse_product(members.transposed, half, nodes, width)
-    apart = (full.row != full.column).nonzero().squeeze(1)
-    return Sparse(*(part.index_select(0, apart) for part in full))
+    off_diagonal = (full.row != full.column).nonzero().squeeze(1)
+    return Sparse(*(part.index_select(0, off_diagonal) for part in full))
 
 
 class ASAP(Method):

@@ -76,7 +76,7 @@ class Method(nn.Module):
         Args:
             train: The training split, not to be changed.
             epoch: Counted from 0.
-            batch_size: Graphs a step, for passes over the graphs.
+            batch_size: Graphs per step, for passes over the graphs.
         """
         return train
 
@@ -135,13 +135,13 @@ def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean")
 def _weight(y: Tensor, batch: Batch, task: Task) -> Tensor:
     """Of a part of a global batch: its share of the labels over its share of the graphs.
 
-    Processes are weighted by their graphs; this makes the whole the mean over the labels that are
-    there, which may lie unevenly (missing labels, nodes in a mask).
+    Processes are weighted by their graphs; this makes the total the mean over the known labels,
+    which may lie unevenly (missing labels, nodes in a mask).
     """
     known = y != -1 if task.kind == "multiclass" else ~y.isnan()
     graphs_here = known.new_full((), batch.num_graphs, dtype=torch.double)
-    own = torch.stack([known.sum().double(), graphs_here])
-    share = own / total(own).clamp(min=1)
+    local = torch.stack([known.sum().double(), graphs_here])
+    share = local / total(local).clamp(min=1)
     return share[0] / share[1]
 
 
@@ -149,11 +149,11 @@ def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -
     """Cross-entropy, or squared error in regression; missing labels do not count.
 
     Args:
-        logits: ``[G, outputs]``; at node level one row a node.
+        logits: ``[G, outputs]``; at node level one row per node.
         y: Labels, as the task says.
         task: Says which loss.
-        reduction: ``mean`` over the labels that are there, or ``none`` for one loss a graph
-            ``[G]`` (0 where no label is there).
+        reduction: ``mean`` over the known labels, or ``none`` for one loss per graph
+            ``[G]`` (0 where no label is known).
     """
     classes = task.kind == "multiclass"
     if y.shape != logits.shape[:1] if classes else y.numel() != logits.numel():

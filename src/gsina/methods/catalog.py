@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gsina.methods.registry import METHODS, Entry
+from gsina.methods.registry import METHODS, MethodEntry
 
 __all__ = ["METHODS"]
 
@@ -31,7 +31,7 @@ def _add(
 ) -> None:
     """Add a method ``module:class``, whose settings are by default ``module:classConfig``."""
     where, settings = f"gsina.methods.{method}", f"gsina.methods.{config or f'{method}Config'}"
-    METHODS[name] = Entry(name, where, settings, paper, levels, label or name.upper(), **more)
+    METHODS[name] = MethodEntry(name, where, settings, paper, levels, label or name.upper(), **more)
 
 
 _add(

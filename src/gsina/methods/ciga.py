@@ -160,19 +160,19 @@ class CIGA(Method):
         states = represent_part(self.predictor, seen, split.kept, split.scores.sigmoid())
         logits = self._classify(states)
         contrasted = self._contrasted(states, split, batch)
-        apart = contrast.class_contrast(
+        contrast_loss = contrast.class_contrast(
             contrasted, batch.labels, self.task, self.config.temperature
         )
         terms = {
             "prediction": task_loss(logits, batch, self.task),
-            "contrast": self.config.contrast * apart,
+            "contrast": self.config.contrast * contrast_loss,
         }
         if self.rest_head is not None:
             rest = self.rest_head(self._represent_rest(seen, split))
-            own, other = (
+            kept_losses, rest_losses = (
                 label_loss(each, batch.labels, self.task, "none") for each in (logits, rest)
             )
-            terms["spurious"] = self.config.spurious * hinge(other, own.detach())
+            terms["spurious"] = self.config.spurious * hinge(rest_losses, kept_losses.detach())
         return terms
 
     def _classify(self, states: Tensor) -> Tensor:

@@ -96,10 +96,10 @@ class CNC(WithReference, Method):
         states = self.predictor.represent(batch)
         logits = self.predictor.head(states)  # type: ignore[misc]
         positive, negative = self._pairs(batch)
-        apart = contrast.contrastive_loss(states, positive, negative, self.config.temperature)
+        loss = contrast.contrastive_loss(states, positive, negative, self.config.temperature)
         return {
             "prediction": task_loss(logits, batch, self.task),
-            "contrast": self.config.contrast * apart,
+            "contrast": self.config.contrast * loss,
         }
 
     def _pairs(self, batch: Batch) -> tuple[Tensor, Tensor]:

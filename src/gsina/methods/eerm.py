@@ -28,7 +28,7 @@ class EERMConfig:
         beta: Weight of the mean of the views' losses, beside their variance.
         final_beta: If given, ``beta`` grows to it in a straight line ...
         growth_epochs: ... in so many epochs.
-        candidates: Other ends that an editor may choose from at a node, drawn anew for every step;
+        candidates: Other ends that an editor may choose from at a node, drawn again at every step;
             ``None`` for all nodes, which takes K n^2 numbers.
         max_gib: Largest memory of the editors' parameters.
     """
@@ -70,12 +70,11 @@ class EERM(Method):
 
     After Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022.
 
-    A view is the graph with some entries of its adjacency flipped: an edge that is there goes, one
-    that is not comes. At every node an editor draws them without replacement from a softmax over
+    A view is the graph with some entries of its adjacency flipped: an existing edge goes, a missing
+    one comes. At every node an editor draws them without replacement from a softmax over
     the other ends. The editors maximise the variance by REINFORCE, for a few steps; then the
-    network takes one step on views drawn from them. They start anew from random numbers at every
-    step of the network, so they leave no state behind. Predictions are made from the graph as it
-    is.
+    network takes one step on views drawn from them. They restart from random numbers at every
+    step of the network, so they leave no state behind. Predictions use the unedited graph.
 
     The released code draws along another axis than it normalises, leaves editors without a start
     on some datasets, and updates the network before the editors have learned; this is the method as
@@ -174,18 +173,18 @@ class Editors:
         chosen = logits.add(gumbel).topk(self.edits, dim=1).indices
         source = self.candidates.gather(1, chosen)
         target = torch.arange(self.num_nodes, device=source.device).unsqueeze(1)
-        there = self.valid.gather(1, chosen)
-        return View(chosen, (target * self.num_nodes + source)[there].sort().values)
+        valid = self.valid.gather(1, chosen)
+        return View(chosen, (target * self.num_nodes + source)[valid].sort().values)
 
     def log_probability(self, editor: int, view: View) -> Tensor:
         """Log-probability that the editor draws this view, in this order; a sum over nodes."""
         logits = self._masked(editor)
-        there = self.valid.gather(1, view.chosen)
+        valid = self.valid.gather(1, view.chosen)
         chance = (logits - logits.logsumexp(1, keepdim=True)).gather(1, view.chosen)
         # What was drawn before is out: its probability is shared out among the others.
-        gone = torch.where(there, chance.exp(), 0.0).cumsum(1)[:, :-1]
+        gone = torch.where(valid, chance.exp(), 0.0).cumsum(1)[:, :-1]
         left = torch.cat([torch.ones_like(chance[:, :1]), 1 - gone], dim=1).clamp(min=1e-6)
-        return torch.where(there, chance - left.log(), 0.0).sum()
+        return torch.where(valid, chance - left.log(), 0.0).sum()
 
     def _masked(self, editor: int) -> Tensor:
         """Logits ``[N, M]`` without the candidates that do not exist; 0 where none does."""

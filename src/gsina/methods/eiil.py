@@ -48,7 +48,7 @@ class EIIL(WithReference, AcrossEnvironments):
        no ascent is needed.
     3. IRM (:class:`~gsina.methods.irm.IRM`) on these two environments.
 
-    Unlike the CIGA benchmark's release, which infers the environments of every batch anew, from the
+    Unlike the CIGA benchmark's release, which infers environments again in every batch, from the
     model that is being trained, by 20 small steps that hardly move them from their random start,
     and on raw logits in place of log-probabilities.
     """

@@ -110,7 +110,7 @@ class GIB(Method):
     f, a two-layer network, is trained by an inner loop in every step, on fixed states, and is fixed
     itself in the step of the model. So is the graph's state there: the subgraph is to forget the
     graph, and not the network to describe it badly. f's weights go on from batch to batch; its Adam
-    starts anew in every batch, so a checkpoint of the weights is all there is to resume from.
+    restarts in every batch, so a checkpoint of the weights is enough to resume from.
 
     The attention that is reported is p for the nodes, ``p_i p_j`` for the edges.
 
@@ -182,18 +182,18 @@ class GIB(Method):
 
     def _losses(self, squeezed: Bottleneck, batch: Batch) -> dict[str, Tensor]:
         edges = batch.edge_groups
-        apart = node_connectivity_loss(squeezed.membership, batch.edge_index, edges)
+        connectivity = node_connectivity_loss(squeezed.membership, batch.edge_index, edges)
         # The graph is given: otherwise its state, too, could forget, and with it the subgraph's.
         graph = squeezed.graph.detach()
         bound = information_bound(self._fixed_estimator, graph, squeezed.subgraph)
         prediction = task_loss(self.classifier(squeezed.subgraph), batch, self.task)
         if self.config.classify_graphs:
-            whole = task_loss(self.classifier(squeezed.graph), batch, self.task)
-            prediction = (prediction + whole) / 2
+            graph_loss = task_loss(self.classifier(squeezed.graph), batch, self.task)
+            prediction = (prediction + graph_loss) / 2
         return {
             "prediction": prediction,
             "information": self.config.information * bound,
-            "connectivity": self.config.connectivity * apart.mean(),
+            "connectivity": self.config.connectivity * connectivity.mean(),
         }
 
     def _train_estimator(self, graph: Tensor, subgraph: Tensor) -> None:

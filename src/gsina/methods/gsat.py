@@ -124,7 +124,7 @@ class GSAT(Method):
         }
 
     def _predict(self, batch: Batch) -> tuple[Output, Tensor]:
-        """The output, and the attention as sampled: one number a node, or a directed edge."""
+        """The output, and the attention as sampled: one number per node, or a directed edge."""
         h = self.predictor.embed(batch)
         alpha, attention = (
             self._of_nodes(h, batch)

@@ -36,7 +36,7 @@ class GSINAConfig:
         temperature: Softness tau of the attention.
         noise: Factor sigma of the Gumbel noise in training.
         scope: ``graph`` (micro) or ``batch`` (macro).
-        scorer: ``normed``, ``plain``, or a module from ``[E, 2H]`` to one score an edge.
+        scorer: ``normed``, ``plain``, or a module from ``[E, 2H]`` to one score per edge.
         node: Node attention: ``max``, ``mean`` or ``none``; ``auto`` is ``max`` where graphs are
             classified and ``none`` where nodes are.
         predict_from: What the predictor sees: the ``raw`` features, or the extractor's
@@ -90,7 +90,7 @@ class GSINA(Method):
         alpha_e = sigmoid(2 (s_e + sigma g_e) / tau + d),   mean_e alpha_e = r in every graph,
         alpha_v = max of alpha_e over the edges at v,
 
-    where the second equation fixes d, one number a graph.
+    where the second equation fixes d, one number per graph.
 
     The released code pads graphs to the longest of a batch and makes ten sweeps towards d, so that
     the mean is not r and a graph's weights hang on its batch; it draws two weights for the two
@@ -106,7 +106,7 @@ class GSINA(Method):
     Args:
         extractor: Any PyG network that returns node states ``[N, H]``.
         predictor: Any PyG network. A :class:`~gsina.nn.Predictor` brings a readout and head; a bare
-            network must return logits: one row a node at node level, one row a graph otherwise.
+            network must return logits: one row per node at node level, one row per graph otherwise.
         task: What is predicted; only the loss needs it.
         channels: Width H of the extractor's output; by default its ``out_channels``.
         config: Settings.
@@ -175,8 +175,8 @@ class GSINA(Method):
         terms = {"prediction": task_loss(logits, batch, self.task)}
         if self.config.connectivity > 0 and attention is not None:
             nodes = batch.node_groups
-            apart = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
-            terms["connectivity"] = self.config.connectivity * apart.mean()
+            loss = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
+            terms["connectivity"] = self.config.connectivity * loss.mean()
         return terms
 
     def _attend(self, batch: Batch) -> tuple[Any, Attention]:

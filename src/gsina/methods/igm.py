@@ -82,7 +82,7 @@ class IGM(Method):
 
     This follows the paper. In the release the mixed graphs are no separate graphs, their labels are
     not theirs, the variance has no gradient, evaluation is random, and it predicts from the whole
-    graph; here from c. One mixed environment is made a step.
+    graph; here from c. One mixed environment is made per step.
     """
 
     def __init__(
@@ -159,8 +159,8 @@ class IGM(Method):
         other = torch.randperm(batch.num_graphs).to(states.device)
         logits = self._classify(share * states + (1 - share) * states.index_select(0, other))
         y = batch.labels
-        own = label_loss(logits, y, self.task)
-        return share * own + (1 - share) * label_loss(logits, y[other], self.task)
+        own_loss = label_loss(logits, y, self.task)
+        return share * own_loss + (1 - share) * label_loss(logits, y[other], self.task)
 
     def _classify(self, states: Tensor) -> Tensor:
         logits: Tensor = self.predictor.head(states)  # type: ignore[misc]

@@ -21,7 +21,7 @@ M = TypeVar("M", bound="type[Method]")
 
 
 @dataclass(frozen=True)
-class Entry:
+class MethodEntry:
     """One line of ``gsina methods``.
 
     Attributes:
@@ -62,13 +62,13 @@ def _class(found: type | str) -> Any:
     return resolve_name(found) if isinstance(found, str) else found
 
 
-METHODS: dict[str, Entry] = {}
+METHODS: dict[str, MethodEntry] = {}
 
 
 def register(
     *, name: str, config: type, paper: str, levels: tuple[str, ...], label: str = "", **more: Any
 ) -> Callable[[M], M]:
-    """Class decorator that adds a method to the list; the arguments are its :class:`Entry`.
+    """Class decorator that adds a method to the list; the arguments are its :class:`MethodEntry`.
 
     The paper becomes part of the class's docstring, after its first paragraph.
 
@@ -77,7 +77,7 @@ def register(
     """
 
     def add(method: M) -> M:
-        entry = Entry(name, method, config, paper, levels, label or name.upper(), **more)
+        entry = MethodEntry(name, method, config, paper, levels, label or name.upper(), **more)
         _check(entry)
         METHODS[name] = entry
         first, _, rest = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
@@ -87,7 +87,7 @@ def register(
     return add
 
 
-def _check(entry: Entry) -> None:
+def _check(entry: MethodEntry) -> None:
     """Refuse what would fail only when the method is used."""
     from gsina.methods.base import Method
 
@@ -134,7 +134,7 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
 def check_can(name: str, level: str, kind: str | None = None) -> None:
     """Refuse a method that cannot do a level, or a kind of task there; names those that can."""
 
-    def can(entry: Entry) -> bool:
+    def can(entry: MethodEntry) -> bool:
         return level in entry.levels and (kind is None or kind in entry.kinds)
 
     chosen = METHODS[name]

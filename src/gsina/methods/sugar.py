@@ -132,7 +132,7 @@ class SuGAr(Method):
         config, number = self.config, len(self.members)
         states, weights, seen = self._run(batch)
         risks = [task_loss(self.head(state), batch, self.task) for state in states]
-        apart = [
+        contrasts = [
             contrast.class_contrast(state, batch.labels, self.task, config.temperature)
             for state in states
         ]
@@ -144,7 +144,7 @@ class SuGAr(Method):
         none = torch.zeros_like(risks[0])
         return {
             "prediction": torch.stack(risks).mean(),
-            "contrast": config.contrast * torch.stack(apart).mean(),
+            "contrast": config.contrast * torch.stack(contrasts).mean(),
             "diversity": config.diversity * torch.stack([none, *alike]).sum() / number,
         }
 
@@ -191,8 +191,8 @@ def similarity(one: Tensor, other: Tensor, edges: Tensor, batch: Batch) -> Tenso
     one, other = _to_one(one * edges, graphs), _to_one(other * edges, graphs)
     # The largest is 1, so a smaller sum of squares is that of no weights, or of nearly none.
     squares = graphs.sum(one.square()).clamp(min=1) * graphs.sum(other.square()).clamp(min=1)
-    there = graphs.sum(edges.to(one.dtype)) > 0
-    return (graphs.sum(one * other) / squares.sqrt()).sum() / there.sum().clamp(min=1)
+    has_edges = graphs.sum(edges.to(one.dtype)) > 0
+    return (graphs.sum(one * other) / squares.sqrt()).sum() / has_edges.sum().clamp(min=1)
 
 
 def _to_one(weights: Tensor, graphs: Groups) -> Tensor:

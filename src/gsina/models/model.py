@@ -14,7 +14,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.scaling import standardise
+from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Task
 from gsina.methods import Method, build_method, make_config
 from gsina.nn.backbones import BACKBONES
@@ -148,7 +148,7 @@ class Model:
     def predict(self, graphs: PackedGraphs, batch_size: int = 128) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order."""
         self.check(graphs)
-        (scaled,) = standardise(self.featuriser.get("scaling", {}), graphs)
+        (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
         found = predict(self.method, scaled, batch_size)
         if self.scale is not None:
             found = replace(found, logits=self.scale.restore(found.logits))

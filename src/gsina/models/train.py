@@ -16,7 +16,7 @@ from gsina.errors import InputError, check_name
 from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.scaling import standardise
+from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS, Method, build_method, make_config
 from gsina.metrics import METRICS
@@ -240,7 +240,7 @@ def _standardised(dataset: Dataset) -> Dataset:
     """The dataset with its features scaled as it says."""
     if not dataset.scaling:
         return dataset
-    graphs = standardise(dataset.scaling, *dataset.splits.values())
+    graphs = apply_scaling(dataset.scaling, *dataset.splits.values())
     return replace(dataset, splits=dict(zip(dataset.splits, graphs, strict=True)))
 
 

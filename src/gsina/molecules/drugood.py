@@ -79,11 +79,11 @@ def pack_drugs(
     benchmark leaves such ones out.
 
     Args:
-        smiles: One string a molecule.
-        jobs: Number of processes, by default one a core.
-        progress: Called with the number of pieces done and in all.
+        smiles: One string per molecule.
+        jobs: Number of processes, by default one per core.
+        progress: Called with the number of pieces done and the total.
     """
-    rdkit_chem()  # Its absence is to be told once, and before any work.
+    rdkit_chem()  # Fail once, and before any work, if it is missing.
     pieces = [
         (start, list(smiles[start : start + CHUNK])) for start in range(0, len(smiles), CHUNK)
     ]

@@ -74,7 +74,7 @@ def parse(smiles: str) -> Any:
     return molecule
 
 
-def featurize(smiles: str) -> MolGraph:
+def featurise(smiles: str) -> MolGraph:
     """The graph of one molecule.
 
     Args:

@@ -68,14 +68,14 @@ def pack_smiles(
     """Turn SMILES strings into graphs with the features of :mod:`gsina.molecules.features`.
 
     Args:
-        smiles: One string a molecule.
-        jobs: Number of processes, by default one a core; short lists need none.
-        progress: Called with the number of molecules done and in all.
+        smiles: One string per molecule.
+        jobs: Number of processes, by default one per core; short lists need none.
+        progress: Called with the number of molecules done and the total.
 
     Returns:
         The graphs, the rows they come from, and the rows that could not be read.
     """
-    rdkit_chem()  # Its absence is to be told once, and before any work.
+    rdkit_chem()  # Fail once, and before any work, if it is missing.
     count = len(smiles)
     pieces = [
         (start, list(smiles[start : start + CHUNK])) for start in range(0, max(count, 1), CHUNK)

@@ -19,7 +19,7 @@ from gsina.molecules.features import FEATURES_VERSION, parse, rdkit_chem
 from gsina.molecules.packing import pack_smiles
 from gsina.parallel import parallel_map
 
-Progress = Callable[[int, int | None], None]
+OnProgress = Callable[[int, int | None], None]
 PIECE = 1000
 EMPTY = "the cell of the SMILES is empty"
 #: Goes into the names of cache files; raise it when what they hold changes.
@@ -45,14 +45,14 @@ class Prepared:
     scaffolds: list[str]
 
 
-def prepare(smiles: Sequence[str], progress: Progress | None) -> Prepared:
-    """Graphs, canonical SMILES and scaffolds, from the cache if they are there.
+def prepare(smiles: Sequence[str], progress: OnProgress | None) -> Prepared:
+    """Graphs, canonical SMILES and scaffolds, from the cache if it has them.
 
     Args:
         smiles: The column, as it is in the file.
-        progress: Called with the steps done and in all, two for each molecule.
+        progress: Called with the steps done and the total, two for each molecule.
     """
-    rdkit_chem()  # Its absence is told first.
+    rdkit_chem()  # Fail first if it is missing.
     from rdkit import rdBase
 
     smiles = [text.strip() for text in smiles]
@@ -69,7 +69,7 @@ def prepare(smiles: Sequence[str], progress: Progress | None) -> Prepared:
     return found
 
 
-def _make(smiles: Sequence[str], progress: Progress | None) -> Prepared:
+def _make(smiles: Sequence[str], progress: OnProgress | None) -> Prepared:
     count = 2 * len(smiles)  # Every molecule is visited twice.
 
     def first(done: int, _: int | None) -> None:

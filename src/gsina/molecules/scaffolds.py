@@ -1,4 +1,4 @@
-"""The scaffold split of molecules, for when a benchmark's own split files are not at hand."""
+"""The scaffold split of molecules, for when a benchmark's own split files are missing."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def scaffold_split(
     of MoleculeNet and OGB. Strings that are not molecules are sets of their own.
 
     Args:
-        smiles: One string a molecule.
+        smiles: One string per molecule.
         train: Share of the training split.
         val: Share of the validation split; the rest is for testing.
-        jobs: Number of processes, by default one a core; short lists need none.
+        jobs: Number of processes, by default one per core; short lists need none.
 
     Returns:
         Rows of the training, validation and test split, which together are all rows.

@@ -67,7 +67,7 @@ class GraphSinkhornAttention(nn.Module):
             ``batch`` (macro), where a budget is that of a graph on average.
         budget: Number of edges to keep per graph, above 0, in place of a share.
         scorer: ``normed`` (the GSAT benchmark's), ``plain`` (the paper's text), or a module that
-            maps ``[E, 2H]`` to one score an edge.
+            maps ``[E, 2H]`` to one score per edge.
         node: Node weights from edge weights: ``max``, ``mean`` or ``none``.
         solver: ``exact``, or ``sinkhorn`` for the paper's sweeps.
         iterations: Number of sweeps of ``sinkhorn``.
@@ -281,8 +281,8 @@ def _check_graph(
         )
     if batch is not None and (batch.dtype != torch.long or batch.shape != h.shape[:1]):
         raise InputError(
-            f"batch must be int64 with one graph a node, shape [{h.size(0)}], got {batch.dtype} of "
-            f"shape {list(batch.shape)}."
+            f"batch must be int64 with one graph per node, shape [{h.size(0)}], got {batch.dtype} "
+            f"of shape {list(batch.shape)}."
         )
     if batch is not None and batch.numel():
         low, high = (int(bound) for bound in batch.aminmax())
@@ -315,7 +315,7 @@ def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
     edges = edge_index.size(1)
     if reverse.dtype != torch.long or reverse.shape != (edges,):
         raise InputError(
-            f"reverse must be int64 of shape [{edges}], one an edge, got {reverse.dtype} of shape "
+            f"reverse must be int64 of shape [{edges}], one per edge, got {reverse.dtype} of shape "
             f"{list(reverse.shape)}; {advice}"
         )
     position = torch.arange(edges, device=reverse.device)
@@ -330,7 +330,7 @@ def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
     num_edges = edge_index.size(1)
     if batch is None:
-        return Groups.whole(num_edges)
+        return Groups.single(num_edges)
     if num_graphs is None:
         num_graphs = int(batch.max()) + 1 if batch.numel() else 0
     return Groups(batch.index_select(0, edge_index[0]), num_graphs, num_edges)

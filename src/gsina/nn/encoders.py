@@ -11,7 +11,7 @@ from gsina.errors import InputError
 
 
 class CategoryEncoder(nn.Module):
-    """Sum of one embedding a column of integer features, as OGB's atom and bond encoders."""
+    """Sum of one embedding per column of integer features, as OGB's atom and bond encoders."""
 
     def __init__(self, sizes: Sequence[int], channels: int) -> None:
         super().__init__()

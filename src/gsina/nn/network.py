@@ -21,7 +21,7 @@ class ForwardNames(NamedTuple):
         positional: Those that can be given by position, in order.
         named: Those that can be given by name.
         required: Those of ``named``, behind the first two positions, without a default.
-        open_ended: Whether there is an ``*args``, so that ``positional`` does not tell everything.
+        open_ended: Whether there is an ``*args``, so that ``positional`` is not the full list.
     """
 
     positional: tuple[str, ...]
@@ -82,7 +82,7 @@ def run_network(
         What the network returns.
 
     Raises:
-        InputError: ``forward`` does not start with two arguments, or needs one that is not there.
+        InputError: ``forward`` does not start with two arguments, or needs one that is missing.
     """
     names = forward_names(network)
     place = names.positional.index("edge_index") if "edge_index" in names.positional else 1

@@ -128,8 +128,8 @@ class NetworkSpec:
             out_channels: Width of the output, for a backbone that ``heads_itself``.
         """
         make = self._make()
-        told = {"edge_channels": self.edge_channels, "out_channels": out_channels}
-        named = {name: told[name] for name in told if name in signature(make).parameters}
+        data_side = {"edge_channels": self.edge_channels, "out_channels": out_channels}
+        named = {name: data_side[name] for name in data_side if name in signature(make).parameters}
         first = self.in_channels if in_channels is None else in_channels
         return make(first, **named, **self.options)
 

@@ -1,4 +1,4 @@
-"""Scorers: one number an edge, from the embeddings of its two ends, or one a node."""
+"""Scorers: one number per edge, from the embeddings of its two ends, or one per node."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class PairScorer(nn.Module):
         scores: Tensor = self.module(pair)
         if scores.numel() != edge_index.size(1):
             raise InputError(
-                f"the scorer must return one score an edge, that is {edge_index.size(1)} numbers, "
+                f"the scorer must return one score per edge, that is {edge_index.size(1)} numbers, "
                 f"got shape {list(scores.shape)}."
             )
         return scores.reshape(-1)

@@ -160,7 +160,7 @@ class _Weighting:
         return plain, edge_index.sparse_size() if size is None else size, kwargs
 
     def before_sum(self, layer: nn.Module, args: Any, kwargs: Any) -> Any:
-        """Hand the weights to a layer that takes them; those of a context around are there."""
+        """Pass the weights to a layer that takes them, times those of an outer context."""
         states, edge_index, *outer = args
         self.current[layer] = weights = self._weights_of(edge_index, layer)
         return (states, edge_index, weights * outer[0] if outer else weights), kwargs
@@ -189,7 +189,7 @@ class _Weighting:
         for seen, match in known:
             if seen is edge_index:
                 return match
-        # GCN makes its edges anew in every layer and every call: equal, but not the same tensor.
+        # GCN rebuilds its edges in every layer and every call: equal, but not the same tensor.
         for seen, match in known:
             if seen.shape == edge_index.shape and torch.equal(seen, edge_index):
                 return match

@@ -12,21 +12,21 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 @dataclass(frozen=True)
 class SortedEdges:
-    """Edges in the order of one of their ends; 32 bits an entry where that is enough.
+    """Edges in the order of one of their ends; 32 bits per entry where that is enough.
 
     Attributes:
         order: Number of the edge in the edge list ``[E]``.
-        own: The end that is sorted ``[E]``, ascending.
-        other: The other end ``[E]``.
+        sorted_end: The end by which they are sorted ``[E]``, ascending.
+        other_end: The other end ``[E]``.
         starts: First edge of every node, and the end ``[N + 1]``.
-        own_is_source: Whether the sorted end is the source.
+        sorted_by_source: Whether that end is the source.
     """
 
     order: Tensor
-    own: Tensor
-    other: Tensor
+    sorted_end: Tensor
+    other_end: Tensor
     starts: Tensor
-    own_is_source: bool
+    sorted_by_source: bool
     _arranged: WeakTensorKeyDictionary = field(default_factory=WeakTensorKeyDictionary)
 
     def arrange(self, values: Tensor) -> Tensor:
@@ -50,8 +50,9 @@ class SortedEdges:
     def pairs(self) -> Tensor:
         """Source and N + target of every edge, one edge after the other ``[2 E]``."""
         nodes = self.starts.numel() - 1
-        ends = (self.own, self.other) if self.own_is_source else (self.other, self.own)
-        return torch.stack([ends[0], ends[1] + nodes], 1).view(-1)
+        ends = self.sorted_end, self.other_end
+        source, target = ends if self.sorted_by_source else ends[::-1]
+        return torch.stack([source, target + nodes], 1).view(-1)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Adjacency:
     def by_source(self) -> SortedEdges:
         """The edges that go out of a node; only a backward pass needs them."""
         edges = self.by_target
-        turned = _sort(edges.other, edges.own, self.num_nodes, own_is_source=True)
+        turned = _sort(edges.other_end, edges.sorted_end, self.num_nodes, sorted_by_source=True)
         return replace(turned, order=edges.order.index_select(0, turned.order))
 
 
@@ -93,17 +94,17 @@ def adjacency(edge_index: Tensor, num_nodes: int) -> Adjacency:
     known: Adjacency | None = _SEEN.get(edge_index)  # type: ignore[no-untyped-call]
     version = edge_index._version
     if known is None or known.num_nodes != num_nodes or known.version != version:
-        edges = _sort(edge_index[1], edge_index[0], num_nodes, own_is_source=False)
+        edges = _sort(edge_index[1], edge_index[0], num_nodes, sorted_by_source=False)
         known = Adjacency(edges, version)
         _SEEN[edge_index] = known
     return known
 
 
-def _sort(own: Tensor, other: Tensor, num_nodes: int, *, own_is_source: bool) -> SortedEdges:
-    small = max(own.numel(), num_nodes) < 2**30
+def _sort(end: Tensor, other: Tensor, num_nodes: int, *, sorted_by_source: bool) -> SortedEdges:
+    small = max(end.numel(), num_nodes) < 2**30
     dtype = torch.int32 if small else torch.int64
-    keys, order = torch.sort(own.to(dtype), stable=True)
-    bounds = torch.arange(num_nodes + 1, device=own.device, dtype=dtype)
+    keys, order = torch.sort(end.to(dtype), stable=True)
+    bounds = torch.arange(num_nodes + 1, device=end.device, dtype=dtype)
     starts = torch.searchsorted(keys, bounds, out_int32=small)
     opposite = other.to(dtype).index_select(0, order)
-    return SortedEdges(order.to(dtype), keys, opposite, starts, own_is_source)
+    return SortedEdges(order.to(dtype), keys, opposite, starts, sorted_by_source)

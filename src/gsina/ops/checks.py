@@ -12,7 +12,7 @@ from gsina.ops.groups import Groups
 
 #: Largest score in units of the temperature; beyond it the weights lose their exactness.
 LARGEST = 1e9
-#: Most groups a score, where their number is not given: more are surely ids of something.
+#: Most groups per score where their number is not given: more are surely ids of something.
 MOST_GROUPS = 10_000
 
 
@@ -45,7 +45,7 @@ def check_input(
         raise InputError(f"temperature must be one number, got shape {list(tau.shape)}.")
     if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):
         raise InputError(
-            f"ratio must be a number or one a group, that is shape [{groups.num}], got shape "
+            f"ratio must be a number or one per group, that is shape [{groups.num}], got shape "
             f"{list(share.shape)}."
         )
     values = scores.detach()
@@ -66,7 +66,7 @@ def _groups(scores: Tensor, index: Tensor | None, num_groups: int | None) -> Gro
     if index is None:
         if num_groups not in (None, 1):
             raise InputError(f"without an index there is 1 group, got num_groups={num_groups}.")
-        return Groups.whole(scores.numel())
+        return Groups.single(scores.numel())
     if index.dtype != torch.long or index.shape != scores.shape:
         raise InputError(
             f"index must be int64 of the scores' shape {list(scores.shape)}, got {index.dtype} of "

@@ -25,7 +25,7 @@ from gsina.ops.groups import Groups, Runs
 from gsina.ops.once import once
 
 VERSION = 5
-#: Elements a group, on average, beyond which torch is faster: with wider vectors and more threads.
+#: Mean number of elements per group beyond which torch, with wider vectors and threads, is faster.
 LARGE = 10_000
 
 _INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p

@@ -14,9 +14,9 @@ from gsina.errors import InputError
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """Set elements to zero with probability ``p`` and scale the rest, as ``F.dropout`` does.
 
-    On the CPU the mask is compared from random bytes (two bytes an element where one cannot hold
+    On the CPU the mask is compared from random bytes (two bytes per element where one cannot hold
     ``p`` exactly), taken from torch's default generator: about twenty times cheaper than one
-    uniform number an element. The scale is that of the probability really used, which differs from
+    uniform number per element. The scale is that of the probability really used, which differs from
     ``p`` by at most 2^-17, so the expectation is exact.
     """
     if not 0 <= p < 1:

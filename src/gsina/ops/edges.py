@@ -12,7 +12,7 @@ def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
     """Give the two directions of every edge the mean of their values ``[E]``.
 
     Args:
-        values: One value an edge.
+        values: One value per edge.
         reverse: From :func:`reverse_edges`; ``None`` leaves all as it is.
     """
     return values if reverse is None else (values + values.index_select(0, reverse)) / 2

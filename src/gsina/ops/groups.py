@@ -27,7 +27,7 @@ class Groups:
     size: int
 
     @classmethod
-    def whole(cls, size: int) -> Groups:
+    def single(cls, size: int) -> Groups:
         """All ``size`` elements in one group."""
         return cls(None, 1, size)
 
@@ -71,7 +71,7 @@ class Groups:
         return self._extreme(values, "amin", torch.inf)
 
     def spread(self, per_group: Tensor) -> Tensor:
-        """Hand every element the value of its group: ``[G, ...] -> [N, ...]``.
+        """Give every element the value of its group: ``[G, ...] -> [N, ...]``.
 
         For a single group the result is ``[1, ...]``, which broadcasts.
         """

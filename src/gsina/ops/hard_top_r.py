@@ -19,7 +19,7 @@ def hard_top_r(
 
     Args:
         scores: Scores ``[N]``, finite; larger is kept.
-        ratio: Share r to keep, 0 < r <= 1: a number, or one a group ``[G]``.
+        ratio: Share r to keep, 0 < r <= 1: a number, or one per group ``[G]``.
         groups: Group of every element, in any order.
         reverse: For edges of undirected graphs, the opposite of every edge ``[N]`` as from
             :func:`~gsina.ops.reverse_edges`. The two directions then count as one edge, are kept or

@@ -18,7 +18,7 @@ def reuse_memory() -> bool:
     the command ``gsina`` does. The process keeps its peak of memory until it ends.
 
     Returns:
-        Whether this system's allocator could be told.
+        Whether this system's allocator took the setting.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -2,7 +2,7 @@
 
 The message of an edge is never stored: the forward pass reads the rows of the sources and adds them
 up at the target, and the backward pass does the same the other way round. The gradient of a weight
-is the product of two rows. Memory beyond the input and the output is a few numbers an edge.
+is the product of two rows. Memory beyond the input and the output is a few numbers per edge.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def neighbour_sum(h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -
         if weight.shape != edge_index.shape[1:]:
             raise InputError(
                 f"got weights of shape {list(weight.shape)} for {edge_index.size(1)} edges, "
-                "expected one weight an edge."
+                "expected one weight per edge."
             )
         weight = weight.to(h.dtype)  # attention is float32 also in a half-precision model
     graph = adjacency(edge_index, h.size(0))
@@ -73,11 +73,11 @@ class _NeighbourSum(torch.autograd.Function):
 
 def _sum(rows: Tensor, edges: SortedEdges, weight: Tensor | None) -> Tensor:
     """At every node, the weighted sum of the rows at the other ends of its edges."""
-    if edges.other.numel() == 0:
+    if edges.other_end.numel() == 0:
         return torch.zeros_like(rows)
     ordered = None if weight is None else edges.arrange(weight)
     return F.embedding_bag(
-        edges.other,
+        edges.other_end,
         rows.detach().contiguous(),
         edges.starts,
         mode="sum",
@@ -86,28 +86,28 @@ def _sum(rows: Tensor, edges: SortedEdges, weight: Tensor | None) -> Tensor:
     )
 
 
-def _products(own: Tensor, other: Tensor, edges: SortedEdges) -> Tensor:
-    """Inner product of the rows at the two ends of every edge ``[E]``."""
-    if own.is_cpu and own.dtype in (torch.float32, torch.float64) and edges.own.numel():
-        nodes = own.size(0)
+def _products(left: Tensor, right: Tensor, edges: SortedEdges) -> Tensor:
+    """Of every edge, ``left`` at the sorted end times ``right`` at the other, summed ``[E]``."""
+    if left.is_cpu and left.dtype in (torch.float32, torch.float64) and edges.sorted_end.numel():
+        nodes = left.size(0)
         entries = torch.sparse_csr_tensor(
             edges.starts,
-            edges.other,
-            own.new_zeros(edges.own.numel()),
+            edges.other_end,
+            left.new_zeros(edges.sorted_end.numel()),
             (nodes, nodes),
             check_invariants=False,
         )
-        found: Tensor = torch.sparse.sampled_addmm(entries, own, other.t(), beta=0.0).values()
+        found: Tensor = torch.sparse.sampled_addmm(entries, left, right.t(), beta=0.0).values()
     else:
-        found = _products_by_block(own, other, edges)
+        found = _products_by_block(left, right, edges)
     return found.index_select(0, edges.place)
 
 
-def _products_by_block(own: Tensor, other: Tensor, edges: SortedEdges) -> Tensor:
-    found = own.new_empty(edges.own.numel())
+def _products_by_block(left: Tensor, right: Tensor, edges: SortedEdges) -> Tensor:
+    found = left.new_empty(edges.sorted_end.numel())
     for start in range(0, found.numel(), BLOCK):
         block = slice(start, start + BLOCK)
-        rows = own.index_select(0, edges.own[block])
-        rows *= other.index_select(0, edges.other[block])
+        rows = left.index_select(0, edges.sorted_end[block])
+        rows *= right.index_select(0, edges.other_end[block])
         torch.sum(rows, 1, out=found[block])
     return found

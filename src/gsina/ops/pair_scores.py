@@ -27,7 +27,7 @@ def pair_scores(table: Tensor, weight: Tensor, edge_index: Tensor) -> Tensor:
         edge_index: Source and target of every edge ``[2, E]``.
 
     Returns:
-        One score an edge ``[E]``. The gradient can be taken once.
+        One score per edge ``[E]``. The gradient can be taken once.
     """
     graph = adjacency(edge_index, table.size(0) // 2)
     scores: Tensor = _PairScores.apply(table, weight, graph)  # type: ignore[no-untyped-call]
@@ -46,7 +46,7 @@ class _PairScores(torch.autograd.Function):
         ctx.graph = graph
         ctx.save_for_backward(table, weight)
         edges = graph.by_target
-        found = table.new_zeros(edges.own.numel())
+        found = table.new_zeros(edges.sorted_end.numel())
         for rows, factors in zip(_units(table), torch.split(weight, UNITS), strict=True):
             for start in range(0, found.numel(), BLOCK):
                 hidden = _hidden(rows, edges, start)
@@ -91,11 +91,11 @@ def _add_active(total: Tensor, rows: Tensor, pull: Tensor, edges: SortedEdges) -
     every = torch.arange(BLOCK, device=rows.device, dtype=edges.starts.dtype)
     for start in range(0, pull.numel(), BLOCK):
         weights = pull[start : start + BLOCK]
-        own = edges.own[start : start + BLOCK]
-        first, last = int(own[0]), int(own[-1]) + 1  # edges are sorted: few nodes a block
-        bounds = (edges.starts[first : last + 1] - start).clamp_(0, own.numel())
+        nodes = edges.sorted_end[start : start + BLOCK]
+        first, last = int(nodes[0]), int(nodes[-1]) + 1  # edges are sorted: few nodes per block
+        bounds = (edges.starts[first : last + 1] - start).clamp_(0, nodes.numel())
         total[first:last] += F.embedding_bag(
-            every[: own.numel()],
+            every[: nodes.numel()],
             _hidden(rows, edges, start).gt_(0),
             bounds,
             mode="sum",

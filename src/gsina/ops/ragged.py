@@ -68,8 +68,7 @@ def sparse_product(first: Sparse, second: Sparse, inner: int, width: int) -> Spa
         width: Number of columns of the product.
 
     Returns:
-        One entry a place, sorted by row and column. A place is there if any two entries meet in it,
-        also if they cancel.
+        One entry per place where any two entries meet, even if they cancel, by row and column.
     """
     order = second.row.argsort(stable=True)
     counts = torch.bincount(second.row, minlength=inner)

@@ -81,10 +81,10 @@ class SharedGroup(Groups):
         return total(values.sum(0, keepdim=True))
 
     def _extreme(self, values: Tensor, reduce: str, empty: float) -> Tensor:
-        own = super()._extreme(values, reduce, empty)
-        return _reduced(own, dist.ReduceOp.MAX if reduce == "amax" else dist.ReduceOp.MIN)
+        local = super()._extreme(values, reduce, empty)
+        return _reduced(local, dist.ReduceOp.MAX if reduce == "amax" else dist.ReduceOp.MIN)
 
 
 def whole_batch(size: int) -> Groups:
     """All elements of the batch as one group; of the global batch inside :func:`shared_batch`."""
-    return SharedGroup(None, 1, size) if is_shared() else Groups.whole(size)
+    return SharedGroup(None, 1, size) if is_shared() else Groups.single(size)

@@ -1,6 +1,6 @@
 """The paper's own iterations: alternate row and column normalisation of the transport plan.
 
-With two rows a sweep reduces to one number a group. After the row and the column step of sweep k
+With two rows a sweep reduces to one number per group. After the row and the column step of sweep k
 the invariant row of the plan is ``sigmoid(2 s / tau + dual_k)`` with
 
     dual_1 = logit(r) - logsumexp(s / tau) + logsumexp(-s / tau)

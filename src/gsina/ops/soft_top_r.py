@@ -92,7 +92,7 @@ def soft_top_r(
     Args:
         scores: Scores ``[N]``, at most 1e9 times the temperature; larger is kept. Half precision is
             computed, and returned, in float32, because half precision cannot hold the constraint.
-        ratio: Share r to keep, 0 < r <= 1: a number, or one a group ``[G]``. At 1 every weight is
+        ratio: Share r to keep, 0 < r <= 1: a number, or one per group ``[G]``. At 1 every weight is
             exactly 1 (and the gradient 0).
         index: Group of every element ``[N]``, int64, in any order. ``None``: one group.
         temperature: Softness tau > 0.

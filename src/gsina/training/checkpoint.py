@@ -116,7 +116,7 @@ def read_progress(path: Path) -> dict[str, Any]:
 
 
 def saved_epochs(folder: Path) -> int:
-    """How many whole epochs of the training in a folder are safe on disk."""
+    """How many complete epochs of the training in a folder are safe on disk."""
     return len(read_progress(folder / FILE).get("history", []))
 
 

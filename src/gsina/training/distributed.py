@@ -68,8 +68,8 @@ class Ranks:
             if ids.numel() < self.world:
                 yield graphs.batch(ids), 1.0
             else:
-                own = ids.tensor_split(self.world)[self.rank]
-                yield graphs.batch(own), own.numel() / ids.numel()
+                local = ids.tensor_split(self.world)[self.rank]
+                yield graphs.batch(local), local.numel() / ids.numel()
 
     def agree(self, value: T) -> T:
         """The value of the first process, for all (JSON-like things and tensors)."""

@@ -42,7 +42,7 @@ class Predictions:
 
 
 def evaluation_size(method: Method, batch_size: int) -> int:
-    """Graphs a batch of an evaluation, for a method that is trained with ``batch_size``.
+    """Graphs per batch of an evaluation, for a method that is trained with ``batch_size``.
 
     Four times as many small graphs are quicker, and need about the memory of a step that keeps its
     gradients. A method whose answers depend on the batch gets batches as in training; so do the
@@ -64,7 +64,7 @@ def predict(
     Args:
         method: The model.
         graphs: A split.
-        batch_size: Graphs a batch.
+        batch_size: Graphs per batch.
         ranks: The processes that share the batches out; all of them get all predictions.
     """
     if len(graphs) == 0:
@@ -77,8 +77,8 @@ def predict(
     ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []
     try:
-        for some in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
-            logits, attention = method(graphs.batch(some).to(device))
+        for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
+            logits, attention = method(graphs.batch(chunk).to(device))
             parts = (None, None, None) if attention is None else attention
             found.append(Predictions(logits.cpu(), *map(_to_cpu, parts)))
     finally:
@@ -117,8 +117,8 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
         owner = torch.repeat_interleave(sizes)[graphs.mask]
         sizes = torch.bincount(owner, minlength=len(graphs))
         logits, y = logits[graphs.mask], y[graphs.mask]
-    apart = task.level == "node" and task.per_graph and len(graphs) > 1
-    parts = sizes.tolist() if apart else [len(y)]
+    by_graph = task.level == "node" and task.per_graph and len(graphs) > 1
+    parts = sizes.tolist() if by_graph else [len(y)]
     result = {"loss": float(label_loss(logits, y, task))}
     for name in reported_metrics(task.kind, task.metric):
         each = zip(torch.split(logits, parts), torch.split(y, parts), strict=True)

@@ -1,4 +1,4 @@
-"""`Listener`: who wants to hear how a training goes."""
+"""`Listener`: callbacks of a training."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Listener(Protocol):
-    """Hears of everything that happens in a training; a subclass overrides what it wants."""
+    """Callbacks for all events of a training; a subclass overrides those it needs."""
 
     def on_trial(self, name: str, done: int, best: float | None = None) -> None:
         """A training begins.

@@ -49,11 +49,11 @@ class Settings:
 
     Attributes:
         epochs: Largest number of epochs.
-        batch_size: Graphs a step; nodes a step if neighbours are sampled.
+        batch_size: Graphs per step; nodes per step if neighbours are sampled.
         learning_rate: Of Adam.
         weight_decay: Of Adam (added to the gradient), or of AdamW.
         plateau_patience: Halve the learning rate when more than this many epochs in a row were not
-            better than the selected one, and count anew; ``None``: never.
+            better than the selected one, and start counting again; ``None``: never.
         algorithm: ``adam`` or ``adamw``.
         neighbours: At node level, the most incoming edges of a node in every hop that a step
             samples, such as ``(10, 10)``; ``None``: whole graphs.
@@ -139,8 +139,8 @@ def fit(
     run = _fingerprint(method, dataset, settings, selection, seed)
     path = None if out is None else out / FILE
     if resume:
-        there = ranks.first and path is not None and path.exists()
-        state = ranks.agree(load_checkpoint(path, run) if there and path is not None else None)
+        exists = ranks.first and path is not None and path.exists()
+        state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
             progress, best = _restore(state, method, optimiser, shuffle)
     saved = progress.epoch

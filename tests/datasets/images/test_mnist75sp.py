@@ -166,7 +166,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
     flipped[len(whole) // 2] ^= 255
     for content in (whole[:-20], whole[: len(whole) // 2], bytes(flipped), b"not gzip"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"a\.gz is not a whole gzip file"):
+        with pytest.raises(ValueError, match=r"a\.gz is not a complete gzip file"):
             read_idx(path, 3)
 
 
@@ -206,7 +206,7 @@ def test_real_images() -> None:
 
 @pytest.mark.data
 def test_real_averages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Table 2.1 of the protocol: 66.8 nodes and 539 edges a training graph, within 2 %."""
+    """Table 2.1 of the protocol: 66.8 nodes and 539 edges per training graph, within 2 %."""
     pytest.importorskip("skimage")
     need_mnist()
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path))

@@ -40,10 +40,10 @@ def test_small_file() -> None:
 
 def test_altered_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match=r"photo\.npz is not a whole \.npz file"):
+    with pytest.raises(ValueError, match=r"photo\.npz is not a complete \.npz file"):
         read_photo()
     np.savez(path, adj_data=np.ones(3))
-    with pytest.raises(ValueError, match=r"photo\.npz is not a whole \.npz file.*attr_data"):
+    with pytest.raises(ValueError, match=r"photo\.npz is not a complete \.npz file.*attr_data"):
         read_photo()
     monkeypatch.setattr(amazon, "FILE", FILE)
     with pytest.raises(ValueError, match=r"photo\.npz is truncated or altered: its SHA-256"):

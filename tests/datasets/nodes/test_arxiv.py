@@ -84,7 +84,7 @@ def test_archive_is_unpacked(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "lines", "said"),
+    ("part", "lines", "message"),
     [
         ("edge", ["0,1"] * 7, "edge.csv.gz has 7 lines but the files beside it ask for 8"),
         ("edge", ["0,1"] * 7 + ["2,8"], "the edge 2 -> 8 in line 8, but nodes"),
@@ -96,16 +96,16 @@ def test_archive_is_unpacked(folder: Path) -> None:
         ("num-edge-list", ["8", "8"], "num-edge-list.csv.gz has 2 lines"),
     ],
 )
-def test_altered_files(folder: Path, part: str, lines: list[str], said: str) -> None:
+def test_altered_files(folder: Path, part: str, lines: list[str], message: str) -> None:
     write(folder, part, lines)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         load()
 
 
 def test_truncated_file(folder: Path) -> None:
     path = folder / "node-feat.csv.gz"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"node-feat\.csv\.gz is not a whole gzip"):
+    with pytest.raises(ValueError, match=r"node-feat\.csv\.gz is not a complete gzip"):
         load()
 
 

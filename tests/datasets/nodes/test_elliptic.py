@@ -11,7 +11,7 @@ from gsina.datasets.nodes import elliptic
 from gsina.datasets.nodes.elliptic import ARCHIVES, FILES, PARTS, STEPS, load
 from gsina.datasets.registry import DATASETS
 
-#: Three transactions a step, in an order that mixes the steps: illicit, licit, unknown.
+#: Three transactions per step, in an order that mixes the steps: illicit, licit, unknown.
 STEP_COUNT, PER_STEP = 49, 3
 CLASSES = ("1", "2", "unknown")
 
@@ -96,7 +96,7 @@ def change(folder: Path, part: str, line: int, text: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "line", "text", "said"),
+    ("part", "line", "text", "message"),
     [
         ("edgelist", 2, None, "147 transactions, 99 payments, 49 licit and 49 illicit ones"),
         ("edgelist", 2, "5,6", "names transaction 5 in line 3, which has no features"),
@@ -108,9 +108,9 @@ def change(folder: Path, part: str, line: int, text: str | None) -> None:
         ("features", 2, None, "which has no features"),
     ],
 )
-def test_altered_files(folder: Path, part: str, line: int, text: str | None, said: str) -> None:
+def test_altered_files(folder: Path, part: str, line: int, text: str | None, message: str) -> None:
     change(folder, part, line, text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         load()
 
 

@@ -113,7 +113,7 @@ def test_schools_that_are_missing(folder: Path) -> None:
     assert DATASETS["facebook100"].at_hand()
     with pytest.raises(FileNotFoundError, match=r"Duke14\.mat is missing, which train_set=2") as e:
         load_dataset("facebook100", train_set=2)
-    assert str(e.value).endswith("; at hand are facebook100.")
+    assert str(e.value).endswith("; available are facebook100.")
     (folder / "Yale4.mat").unlink()
     assert not DATASETS["facebook100"].at_hand()
     with pytest.raises(FileNotFoundError, match=r"Yale4\.mat is missing.*archive\.org"):
@@ -125,10 +125,10 @@ def test_altered_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = path.read_bytes()
     for broken in (whole[: len(whole) // 2], whole[:100], b""):
         path.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"Caltech36\.mat is not a whole \.mat file"):
+        with pytest.raises(ValueError, match=r"Caltech36\.mat is not a complete \.mat file"):
             load()
     savemat(path, {"A": np.eye(3)})
-    with pytest.raises(ValueError, match=r"Caltech36\.mat is not a whole .*local_info"):
+    with pytest.raises(ValueError, match=r"Caltech36\.mat is not a complete .*local_info"):
         load()
     savemat(path, {"A": csc_matrix(np.eye(3)), "local_info": np.ones((2, 7))})
     with pytest.raises(ValueError, match=r"shape \(3, 3\) and `local_info` \(2, 7\)"):

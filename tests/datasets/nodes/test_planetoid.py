@@ -44,7 +44,7 @@ def test_small_files() -> None:
 def test_altered_files(folder: Path) -> None:
     path = folder / "ind.cora.allx"
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(ValueError, match=r"ind\.cora\.allx is not a whole pickle"):
+    with pytest.raises(ValueError, match=r"ind\.cora\.allx is not a complete pickle"):
         read_cora()
 
 

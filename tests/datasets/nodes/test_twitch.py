@@ -83,7 +83,7 @@ def test_undirected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("edges.csv", "from,to\n0,2\n", "3 nodes and 1 edges have the fingerprint"),
         ("edges.csv", "from,to\n0,2\n2,0\n", f"expected {CONTENT}"),
@@ -93,15 +93,15 @@ def test_undirected() -> None:
         ("target.csv", "id,mature,new_id\n1,maybe,0\n", "True or False as `mature`"),
         ("target.csv", "id,mature,new_id\n1,True\n", "a number as `new_id`"),
         ("target.csv", "id,mature,new_id\n1,True,5\n", "not numbered without gaps"),
-        ("features.json", '{"0": [1', "not a whole JSON file"),
-        ("features.json", '["a"]', "not a whole JSON file"),
+        ("features.json", '{"0": [1', "not a complete JSON file"),
+        ("features.json", '["a"]', "not a complete JSON file"),
         ("features.json", '{"0": [], "1": []}', "for each of 3 nodes"),
         ("features.json", '{"0": [], "1": [3170], "2": []}', "features from 0 to 3169"),
     ],
 )
-def test_altered_files(folder: Path, name: str, content: str, said: str) -> None:
+def test_altered_files(folder: Path, name: str, content: str, message: str) -> None:
     (folder / "DE" / f"musae_DE_{name}").write_text(content)
-    with pytest.raises(ValueError, match=said) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         load()
     assert "DE" in str(caught.value)
 
@@ -109,7 +109,7 @@ def test_altered_files(folder: Path, name: str, content: str, said: str) -> None
 def test_truncated_gzip(folder: Path) -> None:
     path = folder / "ENGB" / "musae_ENGB_features.json.gz"
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(ValueError, match=r"ENGB_features\.json\.gz is not a whole gzip"):
+    with pytest.raises(ValueError, match=r"ENGB_features\.json\.gz is not a complete gzip"):
         load()
 
 

@@ -62,11 +62,11 @@ def test_all_are_registered() -> None:
 def test_missing_dataset_is_one_sentence(folder: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         load_dataset(name)
-    said = str(caught.value)
-    assert str(folder) in said  # Where to put it,
-    assert "http" in said  # where to get it,
-    assert "; at hand are " in said  # and what there is instead.
-    assert said.count(". ") == 0
+    message = str(caught.value)
+    assert str(folder) in message  # Where to put it,
+    assert "http" in message  # where to get it,
+    assert "; available are " in message  # and what there is instead.
+    assert message.count(". ") == 0
     assert not DATASETS[name].at_hand()
 
 
@@ -86,7 +86,7 @@ def test_gzip_must_be_whole(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"text" * 100))
     assert read_gzip(path) == b"text" * 100
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match=r"a\.gz is not a whole gzip"):
+    with pytest.raises(ValueError, match=r"a\.gz is not a complete gzip"):
         read_gzip(path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gsina.datasets.raw.known_files import KNOWN
-from gsina.datasets.raw.sources import RawFile, at_hand, stranger
+from gsina.datasets.raw.sources import RawFile, at_hand, checksum_notes
 
 
 @pytest.mark.data
@@ -13,4 +13,4 @@ def test_the_files_at_hand_are_the_known_ones() -> None:
     files = [file for path in KNOWN if at_hand(file := RawFile(path))]
     if not files:
         pytest.skip("none of them is at hand")
-    assert stranger(*files) == []
+    assert checksum_notes(*files) == []

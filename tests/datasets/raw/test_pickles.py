@@ -68,7 +68,7 @@ def test_nothing_is_executed(tmp_path: Path, nested: bool) -> None:
     mark = tmp_path / "mark"
     evil = Runs(os.mkdir, str(mark))
     path = store(tmp_path / "evil.pkl", [np.ones(2), evil] if nested else evil)
-    with pytest.raises(ValueError, match=r"evil\.pkl is not a whole pickle.*mkdir"):
+    with pytest.raises(ValueError, match=r"evil\.pkl is not a complete pickle.*mkdir"):
         read_arrays(path)
     assert not mark.exists()
     pickle.loads(path.read_bytes())  # The test is worth something: it would have run.
@@ -92,7 +92,7 @@ def test_nothing_is_executed(tmp_path: Path, nested: bool) -> None:
 def test_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.pkl"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"bad\.pkl is not a whole pickle"):
+    with pytest.raises(ValueError, match=r"bad\.pkl is not a complete pickle"):
         read_arrays(path)
 
 
@@ -100,7 +100,7 @@ def test_refused(tmp_path: Path, content: bytes) -> None:
     "value", [np.array([{}, 1], dtype=object), np.zeros(2, "i4,f4"), np.array(["text"]), {1, 2}]
 )
 def test_only_plain_numbers(tmp_path: Path, value: Any) -> None:
-    with pytest.raises(ValueError, match=r"a\.pkl is not a whole pickle"):
+    with pytest.raises(ValueError, match=r"a\.pkl is not a complete pickle"):
         read_arrays(store(tmp_path / "a.pkl", value))
 
 
@@ -135,7 +135,7 @@ def test_sparse_rows(tmp_path: Path, protocol: int) -> None:
 def test_sparse_rows_must_stay_inside(tmp_path: Path) -> None:
     matrix = csr_matrix(np.eye(3, dtype=np.float32))
     matrix.indices[1] = 1000
-    with pytest.raises(ValueError, match=r"a is not a whole pickle"):
+    with pytest.raises(ValueError, match=r"a is not a complete pickle"):
         read_arrays(store(tmp_path / "a", matrix))
 
 

@@ -16,10 +16,10 @@ from gsina.datasets.raw import sources
 from gsina.datasets.raw.sources import (
     RawFile,
     at_hand,
+    checksum_notes,
     names_checksum,
     raw_file,
     sha256,
-    stranger,
     unpack,
     verify,
 )
@@ -157,7 +157,7 @@ def test_truncated_for_good_keeps_the_part(server: Server, folder: Path) -> None
     server.stop_after = 1000
     with pytest.raises(FileNotFoundError, match=r"stopped at 5000 of 1024000 bytes") as error:
         raw_file(some_file(server))
-    assert "goes on where it stopped" in one_sentence(error)
+    assert "resumes where it stopped" in one_sentence(error)
     assert (folder / "tu" / "A.zip.part").read_bytes() == CONTENT[:5000]
     assert not at_hand(some_file(server))
     server.stop_after = None
@@ -293,14 +293,14 @@ def test_other_versions_of_known_files_are_told(
     monkeypatch.setattr(sources, "KNOWN", {file.path: GOOD, missing.path: GOOD})
     file.target.parent.mkdir(parents=True, exist_ok=True)
     file.target.write_bytes(CONTENT)
-    assert stranger(file, missing, RawFile("tu/C.zip")) == []
+    assert checksum_notes(file, missing, RawFile("tu/C.zip")) == []
     with pytest.raises(ValueError, match=r"^too short\.$"), names_checksum(file):
         raise ValueError("too short.")
     file.target.write_bytes(CONTENT[:-1])
-    (note,) = stranger(file, missing)
+    (note,) = checksum_notes(file, missing)
     assert f"{file.target} with SHA-256 {sha256(file.target)}, expected {GOOD}." in note
-    told = rf"^too short\. Not the version .*expected {GOOD}"
-    with pytest.raises(ValueError, match=told), names_checksum(file):
+    message = rf"^too short\. Not the known version.*expected {GOOD}"
+    with pytest.raises(ValueError, match=message), names_checksum(file):
         raise ValueError("too short.")
 
 
@@ -335,7 +335,7 @@ def test_unpack_lacks_a_member(tmp_path: Path) -> None:
 def test_unpack_truncated(tmp_path: Path, cut: int) -> None:
     archive = make_zip(tmp_path / "x.zip", **{"a.csv": "1,2,3" * 100})
     archive.write_bytes(archive.read_bytes()[:-cut])
-    with pytest.raises(ValueError, match="not a whole zip archive"):
+    with pytest.raises(ValueError, match="not a complete zip archive"):
         unpack(archive, {"a.csv": tmp_path / "a.csv"})
 
 
@@ -347,6 +347,6 @@ def test_unpack_altered(tmp_path: Path, method: int) -> None:
     content = bytearray(archive.read_bytes())
     content[100:110] = b"\xff" * 10
     archive.write_bytes(content)
-    with pytest.raises(ValueError, match="not a whole zip archive"):
+    with pytest.raises(ValueError, match="not a complete zip archive"):
         unpack(archive, {"a.csv": tmp_path / "a.csv"})
     assert not (tmp_path / "a.csv").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gsina.datasets.raw.sources import RawFile, at_hand
-from gsina.datasets.text.sentences import SOURCES, Sentence, length_split, read_file, read_sentences
+from gsina.datasets.text.sentences import CORPORA, Sentence, length_split, read_file, read_sentences
 
 FILE = RawFile("sentiment/file.gz")
 
@@ -15,7 +15,7 @@ FILE = RawFile("sentiment/file.gz")
 def parse(tmp_path: Path, name: str, text: str) -> list[Sentence]:
     (tmp_path / "sentiment").mkdir(exist_ok=True)
     (tmp_path / FILE.path).write_bytes(gzip.compress(text.encode()))
-    return read_file(FILE, SOURCES[name])
+    return read_file(FILE, CORPORA[name])
 
 
 @pytest.fixture(autouse=True)
@@ -79,16 +79,16 @@ def test_broken_gzip(tmp_path: Path) -> None:
     path = tmp_path / FILE.path
     for content in (path.read_bytes()[:-8], b"text", gzip.compress(b"1 \xff\xfe")):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"file\.gz is not a whole gzip file of text"):
-            read_file(FILE, SOURCES["sst5-text"])
+        with pytest.raises(ValueError, match=r"file\.gz is not a complete gzip file of text"):
+            read_file(FILE, CORPORA["sst5-text"])
     with pytest.raises(ValueError, match=r"file\.gz is truncated or altered: its SHA-256"):
-        read_file(replace(FILE, sha256=("0" * 64,)), SOURCES["sst5-text"])
+        read_file(replace(FILE, sha256=("0" * 64,)), CORPORA["sst5-text"])
 
 
 def test_split_by_length() -> None:
-    source = replace(SOURCES["sst2-text"], longest_test=4, shortest_train=9)
+    corpus = replace(CORPORA["sst2-text"], longest_test=4, shortest_train=9)
     sentences = [Sentence(["w"] * n, 0) for n in [2, 3, 9, 8, 4, *[10] * 20, 5, 1]]
-    ids = length_split(sentences, source)
+    ids = length_split(sentences, corpus)
     assert ids == {"train": list(range(6, 25)), "val": [2, 5], "test": [1, 4]}
 
 
@@ -107,10 +107,10 @@ def test_unknown_name() -> None:
     ],
 )
 def test_real_files(name: str, sizes: tuple[int, ...], classes: list[int]) -> None:
-    source = SOURCES[name]
-    if not at_hand(*source.files):
+    corpus = CORPORA[name]
+    if not at_hand(*corpus.files):
         pytest.skip(f"the files of {name} are not in the data folder")
-    parts = [read_file(file, source) for file in source.files]
+    parts = [read_file(file, corpus) for file in corpus.files]
     assert tuple(len(part) for part in parts) == sizes
     labels = [sentence.label for part in parts for sentence in part]
     assert [labels.count(label) for label in range(len(classes))] == classes

@@ -112,7 +112,7 @@ def test_npy_in_place_of_the_pickle(folder: Path) -> None:
     assert DATASETS["graph-sst2"].at_hand()
     assert load_sst2().train.num_features == 3
     np.save(folder / f"{NAME}_node_features.npy", np.array([{}], dtype=object))
-    with pytest.raises(ValueError, match=r"node_features\.npy is not a whole"):
+    with pytest.raises(ValueError, match=r"node_features\.npy is not a complete"):
         read_graphs(NAME, read_sentences(NAME))
 
 
@@ -122,7 +122,7 @@ def test_malicious_features_are_not_run(folder: Path, tmp_path: Path) -> None:
             return os.mkdir, (str(tmp_path / "mark"),)
 
     (folder / f"{NAME}_node_features.pkl").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(ValueError, match=r"node_features\.pkl is not a whole pickle"):
+    with pytest.raises(ValueError, match=r"node_features\.pkl is not a complete pickle"):
         load_sst2()
     assert not (tmp_path / "mark").exists()
 

@@ -11,7 +11,7 @@ import torch
 from gsina.datasets.raw.sources import RawFile, at_hand
 from gsina.datasets.registry import DATASETS, load_dataset
 from gsina.datasets.text import text_graphs
-from gsina.datasets.text.sentences import SOURCES, Sentence
+from gsina.datasets.text.sentences import CORPORA, Sentence
 from gsina.datasets.text.text_graphs import (
     VECTORS,
     Vectors,
@@ -74,8 +74,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     long, short = "1\t" + "very good film " * 4, "0\tnot good film"
     middle = "1\tgood film of five words"
     lines = ["label\tsentence", *[long, f"0{long[1:]}"] * 5, short, middle, "1\ta", long]
-    files = tuple(RawFile(file.path) for file in SOURCES["sst2-text"].files)
-    monkeypatch.setitem(SOURCES, "sst2-text", replace(SOURCES["sst2-text"], files=files))
+    files = tuple(RawFile(file.path) for file in CORPORA["sst2-text"].files)
+    monkeypatch.setitem(CORPORA, "sst2-text", replace(CORPORA["sst2-text"], files=files))
     monkeypatch.setattr(text_graphs, "VECTORS", RawFile(VECTORS.path))
     for file, part in zip(files, (lines, lines[:1], lines[:13]), strict=True):
         file.target.parent.mkdir(parents=True, exist_ok=True)
@@ -104,10 +104,10 @@ def test_bad_vectors(folder: Path) -> None:
     path = folder / "glove100_sst_twitter.npz"
     for content in ({"words": np.array(["a"])}, {"words": np.array([None]), "vec": np.ones(1)}):
         np.savez(path, **content)
-        with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a whole"):
+        with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a complete"):
             read_vectors()
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a whole"):
+    with pytest.raises(ValueError, match=r"glove100_sst_twitter\.npz is not a complete"):
         read_vectors()
     np.savez(path, words=np.array(["a", "b"]), vec=np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"2 words but vectors of shape \(3, 2\)"):
@@ -115,8 +115,8 @@ def test_bad_vectors(folder: Path) -> None:
 
 
 def test_names_do_not_claim_to_be_the_benchmark() -> None:
-    assert set(SOURCES) == {"sst2-text", "sst5-text", "twitter-text"}
-    assert set(SOURCES) <= set(DATASETS)
+    assert set(CORPORA) == {"sst2-text", "sst5-text", "twitter-text"}
+    assert set(CORPORA) <= set(DATASETS)
 
 
 @pytest.mark.data
@@ -129,7 +129,7 @@ def test_names_do_not_claim_to_be_the_benchmark() -> None:
     ],
 )
 def test_real_files(name: str, sizes: list[int], features: int) -> None:
-    if not at_hand(VECTORS, *SOURCES[name].files):
+    if not at_hand(VECTORS, *CORPORA[name].files):
         pytest.skip(f"the files of {name} are not in the data folder")
     dataset = load(name)
     assert [len(part) for part in dataset.splits.values()] == sizes

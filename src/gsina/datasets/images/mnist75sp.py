@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.images.superpixels import Progress, Superpixels, superpixels
-from gsina.datasets.raw.sources import Progress as Download
+from gsina.datasets.images.superpixels import OnProgress, Superpixels, superpixels
+from gsina.datasets.raw.sources import OnProgress as OnDownload
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -34,7 +34,7 @@ def _file(name: str, *sha256: str) -> RawFile:
 
 
 #: Images and labels; the first checksum is the official archive's, the second that of the same
-#: content compressed anew.
+#: content compressed again.
 FILES = {
     "train": (
         _file(
@@ -75,22 +75,22 @@ def load(
     seed: int = 0,
     limit: int | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
-    download: Download | None = None,
+    progress: OnProgress | None = None,
+    download: OnDownload | None = None,
 ) -> Dataset:
     """Load MNIST-75sp.
 
     ``x`` is ``[N, 5]``: the mean intensity three times, then row and column in 0 .. 1.
-    ``edge_attr`` is ``[E, 1]``: exp(-distance / (0.1 pi)^2), and an edge is there, in both
+    ``edge_attr`` is ``[E, 1]``: exp(-distance / (0.1 pi)^2), and an edge exists, in both
     directions, where that is above 0.1.
 
     Args:
         seed: The training images are permuted with a generator of this seed, the run index in the
             benchmark; the first 20,000 are for training and the last 5,000 for validation.
         limit: Use only the first images of each file, divided in the same shares.
-        jobs: Processes that make superpixels; one a core by default.
-        progress: Called with the number of images done and in all while superpixels are made.
-        download: Called with bytes done and in all during a download.
+        jobs: Processes that make superpixels; one per core by default.
+        progress: Called with the number of images done and the total while superpixels are made.
+        download: Called with bytes done and the total during a download.
     """
     if limit is not None and limit < VAL_SHARE:
         raise InputError(f"limit is {limit}; expected at least {VAL_SHARE} images, or None.")
@@ -120,7 +120,7 @@ def load(
 
 
 def read_split(
-    split: str, limit: int | None = None, download: Download | None = None
+    split: str, limit: int | None = None, download: OnDownload | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Images ``[I, 28, 28]`` and labels ``[I]`` of ``"train"`` or ``"test"``."""
     arrays = []
@@ -148,7 +148,7 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
         content = gzip.decompress(path.read_bytes())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
         ) from error
     magic = bytes([0, 0, 8, dimensions])  # 8 stands for unsigned bytes.
     header = 4 + 4 * dimensions
@@ -195,12 +195,12 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     """Graphs of a few images, by distance matrices padded to the largest of them."""
     counts = pixels.ptr[ids + 1] - pixels.ptr[ids]
     slot = torch.arange(int(counts.max()))
-    there = slot < counts[:, None]
+    present = slot < counts[:, None]
     rows = (pixels.ptr[ids][:, None] + slot).clamp(max=pixels.ptr[-1] - 1)
     intensity = pixels.intensity[rows]
     coords = pixels.coords[rows] / SIZE
     # Padding is put at infinity, far from everything and (by NaN) from other padding too.
-    place = coords.double().masked_fill(~there[:, :, None], math.inf).movedim(2, 0)
+    place = coords.double().masked_fill(~present[:, :, None], math.inf).movedim(2, 0)
     down, right = place[:, :, :, None] - place[:, :, None, :]
     square = down.square_().add_(right.square_())
     # The exponential is taken of the near pairs only; the margin leaves the decision to it.
@@ -211,9 +211,9 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     kept = (weight > WEAKEST) & (source != target)
     graph, source, target, weight = graph[kept], source[kept], target[kept], weight[kept]
     bright = intensity > 0
-    grey = intensity[there][:, None]
+    grey = intensity[present][:, None]
     return {
-        "x": torch.cat([grey, grey, grey, coords[there]], dim=1),
+        "x": torch.cat([grey, grey, grey, coords[present]], dim=1),
         "edge_index": torch.stack([source, target]),
         "edge_attr": weight.float()[:, None],
         "edge_truth": bright[graph, source] & bright[graph, target],
@@ -222,7 +222,7 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     }
 
 
-def _shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
+def _shifted(progress: OnProgress | None, before: int, total: int) -> OnProgress | None:
     """Report one part of the work as part of the whole."""
     if progress is None:
         return None

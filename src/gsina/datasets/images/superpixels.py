@@ -34,8 +34,8 @@ ORDER_SEED = 111
 #: Images that one task handles and one file of finished work holds.
 CHUNK = 500
 
-#: Images done, images in all.
-Progress = Callable[[int, int], None]
+#: Images done, total of images.
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -124,23 +124,23 @@ def extract(chunk: Chunk) -> dict[str, NDArray[Any]]:
 
 
 def superpixels(
-    images: NDArray[Any], *, jobs: int | None = None, progress: Progress | None = None
+    images: NDArray[Any], *, jobs: int | None = None, progress: OnProgress | None = None
 ) -> Superpixels:
     """Superpixels of all images ``[I, H, W]`` (uint8), from the cache where they are in it.
 
-    Finished chunks are stored at once: after a kill, the work goes on where it stopped.
+    Finished chunks are stored at once: a killed run resumes where it stopped.
 
     Args:
         images: Grey images.
-        jobs: Number of processes; one a core by default.
-        progress: Called with the number of images done and in all.
+        jobs: Number of processes; one per core by default.
+        progress: Called with the number of images done and the total.
 
     Raises:
-        MissingPackageError: If superpixels must be made and scikit-image is not there.
+        MissingPackageError: If superpixels must be made and scikit-image is not installed.
     """
     key = f"{hashlib.sha256(images.tobytes()).hexdigest()[:16]}-{len(images)}"
-    whole = cache_dir() / f"superpixels-v{VERSION}-{key}.safetensors"
-    if (found := _read(whole)) is not None and len(found) == len(images):
+    path = cache_dir() / f"superpixels-v{VERSION}-{key}.safetensors"
+    if (found := _read(path)) is not None and len(found) == len(images):
         return found
     _scikit_image()
     folder = cache_dir() / f"superpixels-v{VERSION}-{key}-skimage-{_version()}"
@@ -156,14 +156,14 @@ def superpixels(
         results = parallel_map(extract, missing, jobs=jobs, progress=report)
     except BrokenProcessPool as error:
         raise RuntimeError(
-            "a process that makes superpixels was killed, perhaps for want of memory; start "
+            "a process that makes superpixels was killed, perhaps for lack of memory; start "
             "again, the finished part is kept."
         ) from error
     for chunk, arrays in zip(missing, results, strict=True):
         finished[chunk.first] = Superpixels(**{k: torch.from_numpy(v) for k, v in arrays.items()})
     result = _join([finished[first] for first in sorted(finished)])
     with contextlib.suppress(OSError):  # Without a cache it only takes longer the next time.
-        save_tensors(whole, result.tensors(), {"scikit-image": _version()})
+        save_tensors(path, result.tensors(), {"scikit-image": _version()})
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()

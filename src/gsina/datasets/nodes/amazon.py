@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.planetoid import edges_of
-from gsina.datasets.raw.sources import Progress, RawFile, raw_file, verify
+from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file, verify
 from gsina.errors import InputError
 
 FILE = RawFile(
@@ -23,7 +23,7 @@ FILE = RawFile(
 )
 
 
-def read_photo(progress: Progress | None = None) -> tuple[Any, NDArray[np.int64]]:
+def read_photo(progress: OnProgress | None = None) -> tuple[Any, NDArray[np.int64]]:
     """Photo's features and edges; edges that the file has in one direction get the other one.
 
     Returns:
@@ -36,7 +36,7 @@ def read_photo(progress: Progress | None = None) -> tuple[Any, NDArray[np.int64]
             features, adjacency = (_sparse(arrays, name) for name in ("attr", "adj"))
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole .npz file with the arrays of two sparse matrices ({error}); "
+            f"{path} is not a complete .npz file with the arrays of two sparse matrices ({error}); "
             f"delete it and fetch it again from {FILE.url}."
         ) from error
     return (features > 0).astype(np.float64), edges_of(adjacency + adjacency.T)

@@ -16,7 +16,7 @@ from torch import Tensor
 from gsina.datasets.nodes import amazon, planetoid
 from gsina.datasets.nodes.random_networks import FAMILIES, Family, affine, draw_network
 from gsina.datasets.nodes.whole_graphs import NodeGraph, pack
-from gsina.datasets.raw.sources import Progress
+from gsina.datasets.raw.sources import OnProgress
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
@@ -30,7 +30,7 @@ TRIES = 1000
 
 
 def load(
-    name: str, *, seed: int = 0, family: Family = "gcn", progress: Progress | None = None
+    name: str, *, seed: int = 0, family: Family = "gcn", progress: OnProgress | None = None
 ) -> Dataset:
     """Load a graph and invent its ten environments.
 
@@ -42,7 +42,7 @@ def load(
 
     Returns:
         Environment 0 is ``train``, 1 ``val``, the others ``test-1`` to ``test-8``; one graph each,
-        ``x`` float ``[N, F + 10]`` and ``node_y`` int64 ``[N]``. The notes tell how many draws it
+        ``x`` float ``[N, F + 10]`` and ``node_y`` int64 ``[N]``. The notes say how many draws it
         took to get labels of which none is too common.
     """
     check_name(name, READERS, "graph with an artificial shift")

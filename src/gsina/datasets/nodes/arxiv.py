@@ -20,8 +20,8 @@ from gsina.datasets.nodes.whole_graphs import (
     read_gzip,
     stamp,
 )
-from gsina.datasets.raw.sources import Progress, RawFile
-from gsina.datasets.raw.tables import check_rows, read_column, read_table
+from gsina.datasets.raw.number_files import check_rows, read_column, read_table
+from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -41,7 +41,7 @@ WINDOWS = {
 }
 
 
-def load(*, undirected: bool = False, progress: Progress | None = None) -> Dataset:
+def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dataset:
     """Load ogbn-arxiv in windows of years.
 
     Args:

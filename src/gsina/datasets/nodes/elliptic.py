@@ -1,7 +1,7 @@
 """Elliptic: bitcoin transactions in 49 steps of time; which of them are illicit?
 
 Weber et al., "Anti-Money Laundering in Bitcoin", 2019; as a benchmark of shifts in EERM (Wu et al.
-2022). One graph a step, payments flow along its edges. Most transactions have no label: they pass
+2022). One graph per step, payments flow along its edges. Most transactions have no label: they pass
 messages but count neither in the loss nor in the score.
 """
 
@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, node_archive, pack, stamp
-from gsina.datasets.raw.sources import Progress, RawFile
-from gsina.datasets.raw.tables import read_table
+from gsina.datasets.raw.number_files import read_table
+from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -38,11 +38,11 @@ STEPS = {"train": range(6, 11), "val": range(11, 16), "test-1": range(16, 17)} |
 }
 
 
-def load(*, progress: Progress | None = None) -> Dataset:
+def load(*, progress: OnProgress | None = None) -> Dataset:
     """Load Elliptic: steps 6 to 10 (counted from 0) for training, 11 to 15 for validation.
 
     Returns:
-        ``train``, ``val`` and ``test-1`` to ``test-9``, one graph a step: ``test-1`` is step 16,
+        ``train``, ``val`` and ``test-1`` to ``test-9``, one graph per step: ``test-1`` is step 16,
         ``test-2`` steps 17 to 20, and so on in fours; ``x`` float ``[N, 165]``, ``node_y`` float
         ``[N, 1]``, 1 for illicit, NaN and out of the ``mask`` where not known.
     """

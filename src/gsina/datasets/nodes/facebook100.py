@@ -62,7 +62,7 @@ Unlabelled = Literal["missing", "class0"]
 
 
 class School(NamedTuple):
-    """One file: edges ``[2, E]`` in both directions, and seven codes a person ``[N, 7]``."""
+    """One file: edges ``[2, E]`` in both directions, and seven codes per person ``[N, 7]``."""
 
     edges: NDArray[np.int64]
     info: NDArray[np.int64]
@@ -79,8 +79,8 @@ def load(*, train_set: int = 1, unlabelled: Unlabelled = "missing") -> Dataset:
 
     Returns:
         ``train`` (three graphs), ``val`` (two), and ``test-Penn94``, ``test-Brown11``,
-        ``test-Texas80`` as far as they are there; ``x`` int64 categories ``[N, 6]``, ``node_y``
-        float ``[N, 1]``, 1 for gender code 2. The notes name the schools that are not there.
+        ``test-Texas80`` as far as available; ``x`` int64 categories ``[N, 6]``, ``node_y``
+        float ``[N, 1]``, 1 for gender code 2. The notes name the missing schools.
     """
     if train_set not in TRAIN:
         raise InputError(f"train_set must be 1, 2 or 3, got {train_set!r}.")
@@ -168,7 +168,7 @@ def read_school(path: Path) -> School:
         adjacency, info = content["A"], content["local_info"].astype(np.int64)
     except Exception as error:  # A broken file raises whatever its garbage leads to.
         raise InputError(
-            f"{path} is not a whole .mat file with `A` and `local_info` ({error}); {again}."
+            f"{path} is not a complete .mat file with `A` and `local_info` ({error}); {again}."
         ) from error
     if (
         not issparse(adjacency)

@@ -1,7 +1,7 @@
 """Cora in the Planetoid format: papers, their words and citations.
 
 Yang et al., "Revisiting Semi-Supervised Learning with Graph Embeddings", ICML 2016. The nodes of
-the test part come last and in another order than in the graph; ``ind.cora.test.index`` tells it.
+the test part come last and in another order than in the graph; ``ind.cora.test.index`` gives it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gsina.datasets.raw.number_files import read_column
 from gsina.datasets.raw.pickles import read_arrays
-from gsina.datasets.raw.sources import Progress, RawFile, raw_file, verify
-from gsina.datasets.raw.tables import read_column
+from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file, verify
 
 URL = "https://github.com/kimiyoung/planetoid/raw/master/data"
 SHA256 = {
@@ -28,7 +28,7 @@ FILES = {
 }
 
 
-def read_cora(progress: Progress | None = None) -> tuple[Any, NDArray[np.int64]]:
+def read_cora(progress: OnProgress | None = None) -> tuple[Any, NDArray[np.int64]]:
     """Cora's features and edges; both directions of every edge, no loops, no duplicates.
 
     Returns:

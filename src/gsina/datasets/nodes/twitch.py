@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack, read_gzip
-from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file
-from gsina.datasets.raw.tables import read_table
+from gsina.datasets.raw.number_files import read_table
+from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
@@ -68,7 +68,7 @@ class Country(NamedTuple):
         )
 
 
-def load(*, undirected: bool = False, progress: Progress | None = None) -> Dataset:
+def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dataset:
     """Load Twitch: DE for training, ENGB for validation, five countries to test.
 
     Args:
@@ -85,9 +85,9 @@ def load(*, undirected: bool = False, progress: Progress | None = None) -> Datas
     def make() -> Dataset:
         splits, notes = {}, []
         for number, (split, country) in enumerate(SPLITS.items()):
-            graph, said = read_country(country, progress)
+            graph, country_notes = read_country(country, progress)
             splits[split] = pack([graph], [number])
-            notes += said
+            notes += country_notes
         return Dataset("twitch", Task("binary", 1, "roc_auc", "node"), splits, tuple(notes))
 
     dataset = cached(f"twitch-v{VERSION}", make)
@@ -97,8 +97,8 @@ def load(*, undirected: bool = False, progress: Progress | None = None) -> Datas
     return Dataset(dataset.name, dataset.task, both, dataset.notes)
 
 
-def read_country(name: str, progress: Progress | None = None) -> tuple[NodeGraph, list[str]]:
-    """The graph of one country, and what there is to say about its files."""
+def read_country(name: str, progress: OnProgress | None = None) -> tuple[NodeGraph, list[str]]:
+    """The graph of one country, and notes about its files."""
     edges, target, features = (raw_file(file, progress=progress) for file in Country.of(name))
     y, repeated = _labels(target)
     x = _features(features, len(y))
@@ -152,8 +152,8 @@ def _features(path: Path, nodes: int) -> NDArray[np.uint8]:
         rows = np.repeat(list(lists), [len(numbers) for numbers in lists.values()])
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path} is not a whole JSON file of lists of feature numbers ({error}); delete it and "
-            f"fetch it again."
+            f"{path} is not a complete JSON file of lists of feature numbers ({error}); delete it "
+            f"and fetch it again."
         ) from error
     if sorted(lists) != list(range(nodes)) or (columns < 0).any() or (columns >= FEATURES).any():
         raise InputError(

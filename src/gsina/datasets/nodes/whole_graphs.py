@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.raw.sources import Progress, RawFile, at_hand, raw_file, unpack
+from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file, unpack
 from gsina.errors import InputError, MissingFileError
 from gsina.graphs.packed import PackedGraphs
 
@@ -27,7 +27,7 @@ class NodeGraph:
     Attributes:
         x: Node features ``[N, F]``.
         edge_index: Source and target of every edge ``[2, E]``, int64.
-        y: Labels, one row a node.
+        y: Labels, one row per node.
         mask: Nodes that count ``[N]``, bool; ``None`` for all.
     """
 
@@ -44,7 +44,7 @@ def pack(graphs: Sequence[NodeGraph], environments: Sequence[int]) -> PackedGrap
 
 
 def node_archive(
-    archive: RawFile, members: Mapping[str, RawFile], progress: Progress | None = None
+    archive: RawFile, members: Mapping[str, RawFile], progress: OnProgress | None = None
 ) -> None:
     """Unpack an official archive unless the files ``members`` are all there."""
     if at_hand(*members.values()):
@@ -64,18 +64,18 @@ def read_gzip(path: Path) -> bytes:
     """Content of a gzip file.
 
     Raises:
-        InputError: If it is not whole.
+        InputError: If it is not complete.
     """
     try:
         return gzip.decompress(path.read_bytes())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{path} is not a whole gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
         ) from error
 
 
 def check_ids(ids: NDArray[np.int64], count: int, source: Path, *, first: int = 1) -> None:
-    """Raise if a row ``[rows, 2]`` of an edge list names a node that is not there.
+    """Raise if a row ``[rows, 2]`` of an edge list names a node that does not exist.
 
     Args:
         ids: Node numbers.

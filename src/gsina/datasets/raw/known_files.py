@@ -1,8 +1,8 @@
 """Checksums of raw files as they were read here, where the publisher states none.
 
-A publisher may pack a file anew, so another checksum is told and not refused
-(:func:`gsina.datasets.raw.sources.stranger`); files with an official checksum have it in their
-:class:`~gsina.datasets.raw.sources.RawFile`.
+A publisher may repack a file, so another checksum is noted and not refused
+(:func:`gsina.datasets.raw.sources.checksum_notes`); files with an official checksum have it in
+their :class:`~gsina.datasets.raw.sources.RawFile`.
 """
 
 #: SHA-256 by path below the data folder.

@@ -156,7 +156,7 @@ def read_arrays(path: Path) -> Any:
         raise
     except Exception as error:  # Broken pickles raise whatever their garbage leads to.
         raise InputError(
-            f"{path} is not a whole pickle of plain NumPy arrays ({error}); it was not loaded: "
+            f"{path} is not a complete pickle of plain NumPy arrays ({error}); it was not loaded: "
             f"fetch it again from its official source."
         ) from error
 

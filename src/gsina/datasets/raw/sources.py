@@ -1,7 +1,7 @@
 """Where raw files come from: the data folder, or a download into it.
 
 A download goes to ``<name>.part`` beside its target, is resumed where it stopped, checked, and only
-then moved into place: a file that is there is whole. ``GSINA_OFFLINE=1`` forbids the network.
+then moved into place: a file in place is complete. ``GSINA_OFFLINE=1`` forbids the network.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from gsina.files import data_dir, write_aside
 
 try:
     import fcntl
-except ImportError:  # Windows: two processes that download one file at once are on their own.
+except ImportError:  # Windows: two processes that download one file at once are not kept apart.
     fcntl = None  # type: ignore[assignment]
 
-#: Bytes done, bytes in all (``None`` where the server does not say).
-Progress = Callable[[int, int | None], None]
+#: Called with the work done and in total (``None`` if unknown); bytes of a download.
+OnProgress = Callable[[int, int | None], None]
 
 TIMEOUT = 30.0
 ATTEMPTS = 5
@@ -58,7 +58,7 @@ class RawFile:
 
     @property
     def target(self) -> Path:
-        """The place of the file on this machine, whether it is there or not."""
+        """The place of the file on this machine, whether it exists or not."""
         return data_dir() / self.path
 
 
@@ -73,15 +73,15 @@ def offline() -> bool:
     return value not in ("", "0", "false", "no", "off")
 
 
-def raw_file(file: RawFile, *, progress: Progress | None = None) -> Path:
-    """The path of a raw file, downloaded if it is not there.
+def raw_file(file: RawFile, *, progress: OnProgress | None = None) -> Path:
+    """The path of a raw file, downloaded if it is missing.
 
     Args:
         file: The file.
-        progress: Called with the bytes done and the bytes in all (or ``None``) as they come in.
+        progress: Called with the bytes done and the total (or ``None``) as they come in.
 
     Raises:
-        MissingFileError: If the file is not there and cannot be had; says where to put it.
+        MissingFileError: If the file is missing and cannot be downloaded; says where to put it.
         InputError: If a download has the wrong checksum.
     """
     target = file.target
@@ -142,8 +142,8 @@ def verify(path: Path, file: RawFile) -> None:
         )
 
 
-def stranger(*files: RawFile) -> list[str]:
-    """A note if files are not the versions that are known here: altered, or packed anew."""
+def checksum_notes(*files: RawFile) -> list[str]:
+    """A note if files differ from the known versions: altered, or repacked."""
     others = [
         f"{file.target} with SHA-256 {found}, expected {KNOWN[file.path]}"
         for file in files
@@ -153,18 +153,18 @@ def stranger(*files: RawFile) -> list[str]:
     ]
     if not others:
         return []
-    return [f"Not the version known here, so altered or packed anew: {'; '.join(others)}."]
+    return [f"Not the known version, so altered or repacked: {'; '.join(others)}."]
 
 
 @contextlib.contextmanager
 def names_checksum(*files: RawFile) -> Iterator[None]:
-    """Add to a complaint about the content of files the checksums that were expected."""
+    """Add the expected checksums to an error about the content of files."""
     try:
         yield
     except MissingFileError:
-        raise  # What is not there has no content.
+        raise  # A missing file has no content.
     except ValueError as error:
-        raise InputError(" ".join([str(error), *stranger(*files)])) from error
+        raise InputError(" ".join([str(error), *checksum_notes(*files)])) from error
 
 
 def unpack(archive: Path, members: Mapping[str, Path]) -> None:
@@ -178,7 +178,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
             so that ``mapping/mol.csv.gz`` finds ``hiv/mapping/mol.csv.gz``.
 
     Raises:
-        InputError: If the file is not a whole zip archive or lacks a member.
+        InputError: If the file is not a complete zip archive or lacks a member.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -195,7 +195,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
                         out.write(chunk)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
-            f"{archive} is not a whole zip archive ({error}); delete it and fetch it again."
+            f"{archive} is not a complete zip archive ({error}); delete it and fetch it again."
         ) from error
 
 
@@ -213,7 +213,7 @@ def _locked_part(target: Path) -> Iterator[IO[bytes]]:
                 try:
                     yield file
                 finally:
-                    # An empty part is of no use to anybody.
+                    # An empty part has nothing to resume from.
                     if _same_file(file, part) and os.fstat(file.fileno()).st_size == 0:
                         part.unlink()
                 return
@@ -226,8 +226,8 @@ def _same_file(file: IO[bytes], path: Path) -> bool:
         return False
 
 
-def _download(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
-    """Fill ``part``; go on after a broken connection as long as that brings something new."""
+def _download(file: RawFile, part: IO[bytes], progress: OnProgress | None) -> None:
+    """Fill ``part``; resume after a broken connection as long as data come in."""
     for attempt in range(1, ATTEMPTS + 1):
         before = _size(part)
         try:
@@ -240,7 +240,7 @@ def _download(file: RawFile, part: IO[bytes], progress: Progress | None) -> None
     return None
 
 
-def _fetch(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
+def _fetch(file: RawFile, part: IO[bytes], progress: OnProgress | None) -> None:
     """Append the rest of the file to ``part`` in one request."""
     assert file.url is not None
     start = _size(part)
@@ -254,7 +254,7 @@ def _fetch(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
             raise
         error.close()
         if error.headers.get("Content-Range") == f"bytes */{start}":
-            return None  # All was there already.
+            return None  # Nothing was missing.
         part.truncate(0)  # Left over from another version of the file.
         return _fetch(file, part, progress)
     with answer:
@@ -268,7 +268,7 @@ def _fetch(file: RawFile, part: IO[bytes], progress: Progress | None) -> None:
 
 
 def _copy(
-    answer: IO[bytes], part: IO[bytes], done: int, total: int | None, progress: Progress | None
+    answer: IO[bytes], part: IO[bytes], done: int, total: int | None, progress: OnProgress | None
 ) -> None:
     """Append a server's answer to ``part``, which holds ``done`` bytes of ``total``."""
     if progress:
@@ -291,7 +291,7 @@ def _size(part: IO[bytes]) -> int:
 
 
 def _check_part(file: RawFile, part: Path) -> None:
-    """Like :func:`verify`, for a finished download, which goes to waste if it is wrong."""
+    """Like :func:`verify`, for a finished download, which is deleted if it is wrong."""
     if file.sha256 and (found := sha256(part)) not in file.sha256:
         part.unlink()
         raise InputError(
@@ -304,7 +304,7 @@ def _check_part(file: RawFile, part: Path) -> None:
 def _not_downloaded(file: RawFile, reason: str) -> FileNotFoundError:
     return FileNotFoundError(
         f"{file.path} is missing and could not be downloaded from {file.url} ({reason}); try "
-        f"again (a broken transfer goes on where it stopped), or put it at {file.target}."
+        f"again (a broken transfer resumes where it stopped), or put it at {file.target}."
     )
 
 

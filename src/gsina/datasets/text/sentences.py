@@ -39,7 +39,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Source:
+class Corpus:
     """One collection of sentences.
 
     Attributes:
@@ -82,9 +82,9 @@ def _parse_sst5(lines: list[str], path: Path) -> list[Sentence]:
 
 
 def _parse_twitter(lines: list[str], path: Path) -> list[Sentence]:
-    """Three lines a tweet: text with ``$T$`` for the target, the target, and -1, 0 or 1."""
+    """Three lines per tweet: text with ``$T$`` for the target, the target, and -1, 0 or 1."""
     if len(lines) % 3:
-        raise _bad_line(path, len(lines), "three lines a tweet")
+        raise _bad_line(path, len(lines), "three lines per tweet")
     sentences = []
     for first in range(0, len(lines), 3):
         text, target, label = (line.strip() for line in lines[first : first + 3])
@@ -118,8 +118,8 @@ def _file(path: str, sha256: str) -> RawFile:
     return RawFile(f"sentiment/{path}.gz", sha256=(sha256,))
 
 
-SOURCES = {
-    "sst2-text": Source(
+CORPORA = {
+    "sst2-text": Corpus(
         Task("binary", 1),
         (
             _file(
@@ -139,7 +139,7 @@ SOURCES = {
         longest_test=4,
         shortest_train=9,
     ),
-    "sst5-text": Source(
+    "sst5-text": Corpus(
         Task("multiclass", 5),
         (
             _file(
@@ -159,7 +159,7 @@ SOURCES = {
         longest_test=10,
         shortest_train=20,
     ),
-    "twitter-text": Source(
+    "twitter-text": Corpus(
         Task("multiclass", 3),
         (
             _file(
@@ -180,11 +180,11 @@ SOURCES = {
 
 def read_sentences(name: str) -> list[Sentence]:
     """All sentences of a collection, file after file."""
-    source = SOURCES[check_name(name, SOURCES, "text dataset")]
-    return [sentence for file in source.files for sentence in read_file(file, source)]
+    corpus = CORPORA[check_name(name, CORPORA, "text dataset")]
+    return [sentence for file in corpus.files for sentence in read_file(file, corpus)]
 
 
-def read_file(file: RawFile, source: Source) -> list[Sentence]:
+def read_file(file: RawFile, corpus: Corpus) -> list[Sentence]:
     """The sentences of one file."""
     path = raw_file(file)
     verify(path, file)
@@ -192,16 +192,16 @@ def read_file(file: RawFile, source: Source) -> list[Sentence]:
         text = gzip.decompress(path.read_bytes()).decode("utf-8")
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} is not a whole gzip file of text ({error}); delete it and fetch it again."
+            f"{path} is not a complete gzip file of text ({error}); delete it and fetch it again."
         ) from error
     # Not splitlines(): tweets contain odd characters that it takes for line ends.
-    return source.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
+    return corpus.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
 
 
-def length_split(sentences: list[Sentence], source: Source) -> dict[str, list[int]]:
+def length_split(sentences: list[Sentence], corpus: Corpus) -> dict[str, list[int]]:
     """Numbers of the sentences in train, val and test."""
     length = torch.tensor([len(sentence.words) for sentence in sentences])
-    pool = (length >= source.shortest_train).nonzero()[:, 0]
-    short = ((length >= 3) & (length <= source.longest_test)).nonzero()[:, 0]
+    pool = (length >= corpus.shortest_train).nonzero()[:, 0]
+    short = ((length >= 3) & (length <= corpus.longest_test)).nonzero()[:, 0]
     train, val = first_tenth_for_val(pool)
     return {"train": train.tolist(), "val": val.tolist(), "test": short.tolist()}

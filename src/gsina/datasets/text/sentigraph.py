@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.random_split import first_tenth_for_val
+from gsina.datasets.raw.number_files import check_rows, read_column, read_table
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file
-from gsina.datasets.raw.tables import check_rows, read_column, read_table
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -45,7 +45,7 @@ class Sentences:
         node_ptr: Offsets of the words ``[G + 1]``.
         edge_ptr: Offsets of the edges ``[G + 1]``.
         y: Labels of the file ``[G]``, int64.
-        split: Official split, 0 train, 1 val, 2 test ``[G]``; ``None`` if the file is not there.
+        split: Official split, 0 train, 1 val, 2 test ``[G]``; ``None`` if the file is missing.
     """
 
     edge_index: Tensor
@@ -110,7 +110,7 @@ def _read_edges(path: Path, node_graph: NDArray[Any]) -> NDArray[Any]:
     nodes = len(node_graph)
     if edges.shape[1] != 2 or edges.min() < 0 or edges.max() >= nodes:
         raise InputError(
-            f"{path} points to words outside 0 .. {nodes - 1}, or has not two numbers a line; it "
+            f"{path} points to words outside 0 .. {nodes - 1}, or has not two numbers per line; it "
             f"is truncated or altered: fetch it again."
         )
     if (node_graph[edges[:, 0]] != node_graph[edges[:, 1]]).any():
@@ -126,14 +126,14 @@ def read_features(name: str, nodes: int) -> Tensor:
             array = np.load(path, allow_pickle=False)
         except (ValueError, EOFError, OSError) as error:
             raise InputError(
-                f"{path} is not a whole .npy file of numbers ({error}); make it again."
+                f"{path} is not a complete .npy file of numbers ({error}); make it again."
             ) from error
     else:
         path = raw_file(raw(name, "node_features.pkl"))
         array = read_arrays(path)
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
         raise InputError(
-            f"{path} does not hold a table of real numbers, one row a word: fetch it again."
+            f"{path} does not hold a table of real numbers, one row per word: fetch it again."
         )
     check_rows(array, nodes, str(path))
     return torch.tensor(array, dtype=torch.float32)
@@ -143,7 +143,7 @@ def read_tokens(name: str, sentences: Sentences) -> list[list[str]]:
     """The words of every sentence, for drawing.
 
     Raises:
-        InputError: If a sentence has not one token a node.
+        InputError: If a sentence does not have one token per node.
     """
     path = raw_file(raw(name, "sentence_tokens.json"))
     try:
@@ -154,7 +154,7 @@ def read_tokens(name: str, sentences: Sentences) -> list[list[str]]:
             f"{path} is not a JSON object of token lists ({error}): fetch it again."
         ) from error
     if [len(words) for words in tokens] != sentences.node_ptr.diff().tolist():
-        raise InputError(f"{path} has not one token a node; it is altered: fetch it again.")
+        raise InputError(f"{path} does not have one token per node; it is altered: fetch it again.")
     return tokens
 
 

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from gsina.datasets.degree_shift import degree_shift
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
-from gsina.datasets.text.sentences import SOURCES, Sentence, Source, length_split, read_sentences
+from gsina.datasets.text.sentences import CORPORA, Corpus, Sentence, length_split, read_sentences
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -73,16 +73,16 @@ def load(name: str, protocol: Protocol = "gsat") -> Dataset:
             for test), ``ciga`` (its degree shift; not for SST-2), or ``iid`` (random 80, 10 and
             10 %).
     """
-    source = SOURCES[check_name(name, SOURCES, "text dataset")]
+    corpus = CORPORA[check_name(name, CORPORA, "text dataset")]
     check_name(protocol, PROTOCOLS, "protocol")
 
     def make() -> Dataset:
         sentences = read_sentences(name)
-        ids = divide(sentences, name, source, protocol)
+        ids = divide(sentences, name, corpus, protocol)
         vectors = read_vectors()
         marked = any(sentence.target for sentence in sentences)
         splits = {
-            split: build_graphs([sentences[i] for i in part], vectors, source.task, marked=marked)
+            split: build_graphs([sentences[i] for i in part], vectors, corpus.task, marked=marked)
             for split, part in ids.items()
         }
         unused = len(sentences) - sum(len(part) for part in ids.values())
@@ -92,17 +92,17 @@ def load(name: str, protocol: Protocol = "gsat") -> Dataset:
             f"words, and unused",
             f"{100 * float(nodes.mean()):.1f} % of the words have no vector",
         )
-        return Dataset(name, source.task, splits, notes)
+        return Dataset(name, corpus.task, splits, notes)
 
     return cached(f"{name}-v{VERSION}{'' if protocol == 'gsat' else f'-{protocol}'}", make)
 
 
 def divide(
-    sentences: list[Sentence], name: str, source: Source, protocol: Protocol
+    sentences: list[Sentence], name: str, corpus: Corpus, protocol: Protocol
 ) -> dict[str, list[int]]:
     """Numbers of the sentences in train, val and test; see :func:`load`."""
     if protocol == "gsat":
-        return length_split(sentences, source)
+        return length_split(sentences, corpus)
     if protocol == "iid":
         order = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(0))
         first, second = int(0.8 * len(order)), int(0.9 * len(order))
@@ -117,9 +117,9 @@ def divide(
 
 def tokens(name: str, split: str, protocol: Protocol = "gsat") -> list[list[str]]:
     """The words of the sentences of a split, in order of the graphs; for drawing."""
-    source = SOURCES[check_name(name, SOURCES, "text dataset")]
+    corpus = CORPORA[check_name(name, CORPORA, "text dataset")]
     sentences = read_sentences(name)
-    ids = divide(sentences, name, source, protocol)
+    ids = divide(sentences, name, corpus, protocol)
     return [sentences[number].words for number in ids[check_name(split, ids, "split")]]
 
 
@@ -132,7 +132,7 @@ class Vectors:
 
     @property
     def size(self) -> int:
-        """Numbers a word."""
+        """Numbers per word."""
         return self.table.size(1)
 
     def rows(self, words: list[str]) -> list[int]:
@@ -155,7 +155,7 @@ def read_vectors() -> Vectors:
             words, vectors = arrays["words"].tolist(), arrays["vec"]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path} is not a whole .npz file with plain arrays words and vec ({error}); delete "
+            f"{path} is not a complete .npz file with plain arrays words and vec ({error}); delete "
             f"it and fetch it again."
         ) from error
     if vectors.ndim != 2 or len(vectors) != len(words):

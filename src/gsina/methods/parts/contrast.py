@@ -11,7 +11,7 @@ from gsina.ops.ragged import number_rows
 
 
 def class_numbers(y: Tensor, task: Task) -> Tensor:
-    """One number a class ``[G]``, int64; -1 where a label is missing.
+    """Class of every graph as a number ``[G]``, int64; -1 where a label is missing.
 
     Several binary labels are one class if they agree in all columns, and none if any is missing.
     """

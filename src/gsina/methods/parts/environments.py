@@ -117,9 +117,9 @@ def attach_environment(train: PackedGraphs, environment: Tensor) -> PackedGraphs
     if environment.shape != (len(train),):
         raise InputError(
             f"got environments of shape {list(environment.shape)} for {len(train)} graphs, "
-            "expected one a graph."
+            "expected one per graph."
         )
-    # A plain copy keeps what the graphs have derived; `replace` would check and derive it anew.
+    # A plain copy keeps what the graphs have derived; `replace` would check and derive it again.
     # Opposite edges are looked up first, so that they are found once and not in every epoch.
     _ = train.reverse
     attached = copy(train)
@@ -137,7 +137,7 @@ def environment_means(values: Tensor, batch: Batch, task: Task) -> Tensor:
     """Mean of a value over the labelled graphs of every environment that has any.
 
     Args:
-        values: One a graph ``[G]``.
+        values: One per graph ``[G]``.
         batch: Graphs with labels and perhaps environments.
         task: Says which labels are missing.
 
@@ -174,11 +174,11 @@ def loss_slopes(logits: Tensor, y: Tensor, task: Task) -> Tensor:
         task: Says which loss.
 
     Returns:
-        ``[G]``, 0 where no label is there; differentiable.
+        ``[G]``, 0 where no label is known; differentiable.
     """
     if task.kind == "multiclass":
-        own = logits.gather(1, y.clamp(min=0).unsqueeze(1)).squeeze(1)
-        slopes = (logits.softmax(1) * logits).sum(1) - own
+        label_logit = logits.gather(1, y.clamp(min=0).unsqueeze(1)).squeeze(1)
+        slopes = (logits.softmax(1) * logits).sum(1) - label_logit
         return torch.where(y == -1, 0.0, slopes)
     known = ~y.isnan()
     target = torch.where(known, y, 0).to(logits.dtype)

@@ -1,4 +1,4 @@
-"""The first stage of EIIL and CNC: a plain network whose mistakes tell something."""
+"""The first stage of EIIL and CNC: a plain network whose mistakes are informative."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReferenceConfig:
 
     Attributes:
         reference_epochs: Epochs of the reference. It should have learned what is easy, and not yet
-            every graph by heart: a reference without mistakes tells nothing.
+            every graph by heart: a reference without mistakes is uninformative.
         reference_learning_rate: Of its Adam.
     """
 
@@ -55,7 +55,7 @@ def train_reference(
         config: Epochs and learning rate.
         seed: Decides on shuffling and dropout. The same in all processes that train together, so
             that each comes to the same reference.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
     """
     device = next(reference.parameters()).device
     with torch.random.fork_rng():

@@ -22,7 +22,7 @@ class Split(NamedTuple):
 
     Attributes:
         states: Node states of the extractor ``[N, H]``.
-        scores: One a directed edge ``[E]``, the same for both directions.
+        scores: One per directed edge ``[E]``, the same for both directions.
         kept: Which edges are in the kept part ``[E]``, bool.
     """
 

@@ -35,7 +35,7 @@ def make_map(features: Features, channels: int) -> nn.Module:
     return CategoryEncoder(features, channels)
 
 
-class Between(nn.Module):
+class NormReLUDropout(nn.Module):
     """Batch norm, ReLU and dropout, between two convolutions."""
 
     def __init__(self, channels: int, dropout: float) -> None:
@@ -89,7 +89,7 @@ class Convolutions(NodeNetwork):
         inner = [hidden_channels] * (num_layers - 1)
         ends = zip([in_channels, *inner], [*inner, self.out_channels], strict=True)
         self.layers = nn.ModuleList(make(before, after) for before, after in ends)
-        self.between = nn.ModuleList(Between(width, dropout) for width in inner)
+        self.between = nn.ModuleList(NormReLUDropout(width, dropout) for width in inner)
 
     def run(self, x: Tensor, *graph: Tensor) -> Tensor:
         """Node states ``[N, out_channels]``; every convolution is called with ``graph`` too."""

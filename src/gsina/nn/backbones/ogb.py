@@ -44,7 +44,7 @@ class OGBLayer(MessagePassing):  # type: ignore[misc]
         return summed
 
     def message(self, x_j: Tensor, edges: Tensor | None, scale_j: Tensor | None) -> Tensor:
-        """One message an edge ``[E, H]``, which attention multiplies."""
+        """One message per edge ``[E, H]``, which attention multiplies."""
         if edges is None:
             return x_j
         message = F.relu(x_j + edges)
@@ -73,8 +73,8 @@ class OGBGCNLayer(OGBLayer):
         """``[N, H]`` to ``[N, H]``; ``degree`` is ``[N, 1]``."""
         z = self.linear(h)
         root = degree.rsqrt()
-        own: Tensor = F.relu(z + self.root) / degree
-        return root * self.gather(z, edge_index, edge_attr, root) + own
+        self_message: Tensor = F.relu(z + self.root) / degree
+        return root * self.gather(z, edge_index, edge_attr, root) + self_message
 
 
 class OGBGINLayer(OGBLayer):
@@ -99,7 +99,7 @@ class OGBGINLayer(OGBLayer):
 
 
 class VirtualNode(nn.Module):
-    """A state a graph that every node sees before a layer, and that sums them up after it."""
+    """A state per graph that every node sees before a layer, and that sums them up after it."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -134,8 +134,8 @@ class OGBNetwork(BackboneModule):
         head: ``linear``, H -> out (the benchmark's ERM and its kin), or ``mlp``, H -> 2H -> out
             with ReLU (its methods that extract a subgraph). The larger head is part of what
             separates the two groups in the published table.
-        virtual_node: Add a state a graph to all nodes before every layer; the first is the same for
-            all graphs, and learned from zero on.
+        virtual_node: Add a state per graph to all nodes before every layer; the first is the same
+            for all graphs, and learned from zero on.
     """
 
     layer: ClassVar[type[OGBLayer]]
@@ -201,7 +201,7 @@ class OGBNetwork(BackboneModule):
     @staticmethod
     def _graphs(h: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
         if batch is None:
-            return Groups.whole(h.size(0))
+            return Groups.single(h.size(0))
         count = int(batch.max()) + 1 if num_graphs is None else num_graphs
         return Groups(batch, count, h.size(0))
 

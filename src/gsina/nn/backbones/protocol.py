@@ -1,4 +1,4 @@
-"""What a method relies on in a backbone, and what data and task tell a backbone."""
+"""What a method relies on in a backbone, and what data and task fix in a backbone."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def draw_gallery(
     if texts := _smiles(run, split):
         graphs, found = _first_task(graphs, found)
         return draw_molecules(graphs, found, texts, path, columns=columns or 4, **options)
-    if name in sentences.SOURCES or name == "graph-sst2":
+    if name in sentences.CORPORA or name == "graph-sst2":
         words = _words(run, split)
         options |= {"max_nodes": min(max_nodes, 12), "min_nodes": 3}
         return draw_sentences(graphs, found, words, path, columns=columns or 2, **options)

@@ -42,10 +42,10 @@ def read_table(
 def read_column(
     text: bytes, source: str, dtype: type[Any] = np.int64, *, rows: int | None = None
 ) -> NDArray[Any]:
-    """Parse one number a line ``[lines]``; ``rows`` says how many there must be."""
+    """Parse one number per line ``[lines]``; ``rows`` says how many there must be."""
     table = read_table(text, source, dtype, delimiter=None)
     if table.shape[1] != 1:
-        raise InputError(f"{source} has {table.shape[1]} numbers a line; expected one.")
+        raise InputError(f"{source} has {table.shape[1]} numbers per line; expected one.")
     if rows is not None:
         check_rows(table, rows, source)
     return table[:, 0]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gsina.datasets.raw.tables import read_column, read_table
+from gsina.datasets.raw.number_files import read_column, read_table
 
 
 def test_commas_and_blanks() -> None:
@@ -24,7 +24,7 @@ def test_bad_text_names_the_file(text: bytes) -> None:
 
 
 def test_column_checks_width_and_rows() -> None:
-    with pytest.raises(ValueError, match=r"f\.txt has 2 numbers a line"):
+    with pytest.raises(ValueError, match=r"f\.txt has 2 numbers per line"):
         read_column(b"1 2\n", "f.txt")
     with pytest.raises(ValueError, match=r"f\.txt has 2 lines .* ask for 3"):
         read_column(b"1\n2\n", "f.txt", rows=3)
