@@ -13,7 +13,7 @@ from gsina.datasets import DATASETS
 from gsina.paper import tables
 from gsina.paper.studies import runtime
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned import tuned
+from gsina.paper.tables.tuned_cells import tuned
 from gsina.runs.published import default_recipe
 
 

@@ -112,7 +112,7 @@ def bench(
     if table == "runtime":
         _runtime(results, quick)
         return
-    from gsina.paper.tables.tuned import jobs_of, parts, resolve, save_choices
+    from gsina.paper.tables.tuned_cells import jobs_of, parts, resolve, save_choices
 
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
     store = open_results(results)
@@ -199,7 +199,7 @@ def _runtime(results: Path, quick: bool) -> None:
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
     """The jobs to run next, every one once: cells may share runs."""
     from gsina.paper.grid.runner import pending
-    from gsina.paper.tables.tuned import resolve
+    from gsina.paper.tables.tuned_cells import resolve
 
     cells = resolve(table, store).cells
     jobs = pending([job for cell in cells for job in cell.jobs], store)
@@ -292,7 +292,7 @@ def _after_trials(cell: Cell) -> int:
 
 def _label(cell: Cell, job: Job) -> str:
     """What a run is: of cells for several test splits, on the data they share."""
-    from gsina.paper.tables.tuned import describe
+    from gsina.paper.tables.tuned_cells import describe
 
     data = cell.column if cell.split == "test" else cell.recipe.data.name
     if not cell.trials:

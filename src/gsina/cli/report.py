@@ -41,7 +41,7 @@ def report(
     from gsina.paper.report import results_page as pages
     from gsina.paper.studies.runtime import read_runtime
     from gsina.paper.tables import TABLES, make_table
-    from gsina.paper.tables.tuned import jobs_of
+    from gsina.paper.tables.tuned_cells import jobs_of
 
     if table is not None:
         check_name(table, [*TABLES, "runtime"], "table")

@@ -33,7 +33,7 @@ from gsina.paper.report.results_page import (
     write_table,
 )
 from gsina.paper.report.summaries import summarise
-from gsina.paper.studies.pieces import mean_pieces, run_pieces
+from gsina.paper.studies.connected_components import mean_pieces, run_pieces
 from gsina.paper.tables import make_table
 from gsina.paper.tables.table import Also, Cell, Table
 from gsina.runs.job import Job

@@ -11,8 +11,8 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
+from gsina.explain.page.graph_predictions import read
 from gsina.explain.page.molecule import draw_molecule
-from gsina.explain.page.readings import read
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 from gsina.training.evaluate import Predictions

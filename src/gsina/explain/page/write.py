@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
-from gsina.explain.page.whole import Whole, condense
+from gsina.explain.page.whole_graph import Whole, condense
 from gsina.files import write_aside
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
 from gsina.ops.budget import Budget

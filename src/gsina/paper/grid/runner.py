@@ -13,8 +13,8 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.files import cache_dir
 from gsina.paper.grid.results import Results
+from gsina.paper.studies.connected_components import run_pieces
 from gsina.paper.studies.explainers import run_posthoc
-from gsina.paper.studies.pieces import run_pieces
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
 from gsina.runs.run import run

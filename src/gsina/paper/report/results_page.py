@@ -15,7 +15,7 @@ from gsina.paper.report.summaries import Summary, digits_of, not_run, ours, pair
 from gsina.paper.studies.runtime import read_runtime
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.table import Table
-from gsina.paper.tables.tuned import resolve
+from gsina.paper.tables.tuned_cells import resolve
 from gsina.runs.provenance import short_commit
 
 #: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.

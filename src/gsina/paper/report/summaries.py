@@ -11,7 +11,7 @@ import numpy as np
 from gsina.paper.grid.estimate import about, kind_name
 from gsina.paper.grid.results import Results, metric_of
 from gsina.paper.tables.table import Also, Cell, Table
-from gsina.paper.tables.tuned import resolve
+from gsina.paper.tables.tuned_cells import resolve
 
 
 @dataclass(frozen=True)

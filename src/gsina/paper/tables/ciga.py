@@ -7,7 +7,7 @@ from typing import Any
 from gsina.methods import METHODS
 from gsina.paper.numbers import Published, published
 from gsina.paper.tables.table import FIVE, THREE, Cell, Table
-from gsina.paper.tables.tuned import KNOBS, tuned
+from gsina.paper.tables.tuned_cells import KNOBS, tuned
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
 

@@ -30,7 +30,7 @@ class Cell:
         seeds: The seeds it is run with by default.
         paper: What the paper prints, if anything.
         explainer: Name of a post-hoc explainer of the recipe's model, or ``pieces``.
-        trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned`).
+        trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned_cells`).
         choices: The recipe of the cell for each of the trials.
         split: The split that is scored; a dataset may have several test splits.
     """

@@ -14,7 +14,7 @@ from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending
 from gsina.paper.report.results_page import markdown, summarise
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned import (
+from gsina.paper.tables.tuned_cells import (
     KNOBS,
     candidates,
     parts,

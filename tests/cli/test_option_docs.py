@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from gsina.cli.datasets import _options
-from gsina.cli.explained import explanations
+from gsina.cli.option_docs import explanations
 from gsina.datasets.catalog import DATASETS
 from gsina.methods import METHODS
 
