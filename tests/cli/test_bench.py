@@ -13,7 +13,7 @@ from gsina.datasets import DATASETS
 from gsina.paper import tables
 from gsina.paper.studies import runtime
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned_cells import tuned
+from gsina.paper.tables.tuned_cells import with_trials
 from gsina.runs.published import default_recipe
 
 
@@ -83,9 +83,9 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
 ) -> None:
     data = {"bias": 0.6, "num_per_class": 4}
     recipe = default_recipe("spmotif-struc", "ogb-gcn", "erm", data=data, epochs=1)
-    table = Table("tiny", "A tiny table", (tuned(Cell("ERM", "tiny", recipe, (0, 1))),))
+    table = Table("tiny", "A tiny table", (with_trials(Cell("ERM", "tiny", recipe, (0, 1))),))
     monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
-    other = tuned(Cell("ERM", "other", recipe, (2,)), recipe)
+    other = with_trials(Cell("ERM", "other", recipe, (2,)), recipe)
     both = replace(table, name="both", cells=(*table.cells, other))
     monkeypatch.setitem(tables.TABLES, "both", lambda: both)
     assert "the same trials, then 2" in gsina("bench", "both", "--dry-run").output

@@ -14,7 +14,7 @@ import pytest
 
 from gsina.cli import show
 from gsina.tuning import study as tune
-from gsina.tuning.study import Search, Tried
+from gsina.tuning.study import Search, TrialResult
 
 pytest.importorskip("optuna")
 
@@ -135,9 +135,9 @@ def test_an_interrupted_search_keeps_what_has_ended(gsina, tmp_path):
 
 def test_lines_of_a_search(gsina, monkeypatch):
     ends = [
-        Tried(0, {"ratio": 0.5}, 0.75, "finished", 2, 61.0, 0.7),
-        Tried(1, {"ratio": 0.1}, None, "stopped", 1, 1.0, 0.25),
-        Tried(2, {"ratio": 0.2}, None, "diverged", 0, 0.0),
+        TrialResult(0, {"ratio": 0.5}, 0.75, "finished", 2, 61.0, 0.7),
+        TrialResult(1, {"ratio": 0.1}, None, "stopped", 1, 1.0, 0.25),
+        TrialResult(2, {"ratio": 0.2}, None, "diverged", 0, 0.0),
     ]
 
     def pretend(search: Search, *arguments, **callbacks):

@@ -248,7 +248,7 @@ def _announce(
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
-        told: set[str] = set()  # trials of an earlier row, which may stand for this one too
+        listed: set[str] = set()  # trials of an earlier row, which may stand for this one too
         for cell in table.cells:
             seeds = [str(job.seed) for job in pending(cell.jobs, store)]
             seeds += [f"{job.seed} diverged" for job in cell.jobs if store.diverged(job)]
@@ -256,10 +256,10 @@ def _announce(
             if cell.trials:
                 then = ", ".join(map(str, cell.seeds))
                 trials = {job.name for job in pending(cell.jobs, store)}
-                left = f"{'the same' if trials & told else len(trials)} trials, then {then}"
-                told |= trials
-            there = DATASETS[cell.recipe.data.name].at_hand()
-            view.add_row(cell.row, cell.column, left or "done", "yes" if there else "no")
+                left = f"{'the same' if trials & listed else len(trials)} trials, then {then}"
+                listed |= trials
+            at_hand = DATASETS[cell.recipe.data.name].at_hand()
+            view.add_row(cell.row, cell.column, left or "done", "yes" if at_hand else "no")
         show.console.print(view)
     # Cells may share runs.
     jobs = list({job.name: job for cell in table.cells for job in cell.jobs}.values())

@@ -11,7 +11,7 @@ from typing import Any
 _ENTRY = re.compile(r"    (\w+): (.*)")
 
 
-def explanations(of: Callable[..., Any]) -> dict[str, str]:
+def option_docs(of: Callable[..., Any]) -> dict[str, str]:
     """The options of a function or class with what its ``Args`` or ``Attributes`` say of them.
 
     A class has those of its parents too.
@@ -44,5 +44,5 @@ def _entries(doc: str) -> dict[str, str]:
 
 def option_lines(options: dict[str, Any], of: Callable[..., Any]) -> dict[str, list[str]]:
     """``name=default`` and the explanation of every option, for :func:`gsina.cli.show.entries`."""
-    known = explanations(of)
+    known = option_docs(of)
     return {f"{name}={value}": [known.get(name, "")] for name, value in options.items()}

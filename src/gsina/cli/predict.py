@@ -97,8 +97,8 @@ def predict(
         show.say(f"interrupted; {out} is as it was before.")
         raise typer.Exit(show.INTERRUPTED) from None
     lost = f", {done.unreadable:,} could not be read (see the column reason)"
-    told = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
-    show.say(f"{told}{lost * bool(done.unreadable)}: {out}")
+    counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
+    show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
     if done.model_seconds > 0:
@@ -125,19 +125,19 @@ def input_files(
     level: str, file: Path | None, nodes: Path | None, edges: Path | None
 ) -> tuple[Path, ...]:
     """The files to read, as the model needs them."""
-    tables = tuple(path for path in (nodes, edges) if path is not None)
+    files = tuple(path for path in (nodes, edges) if path is not None)
     if level == "node":
-        if file is not None and not tables:
-            tables = (file,)
-        elif file is not None or len(tables) != 2:
+        if file is not None and not files:
+            files = (file,)
+        elif file is not None or len(files) != 2:
             raise InputError(
                 "this model predicts nodes; give --nodes and --edges, or one file of tensors."
             )
-    elif tables or file is None:
+    elif files or file is None:
         raise InputError("this model predicts whole graphs; give one file of them.")
     else:
-        tables = (file,)
-    return tables
+        files = (file,)
+    return files
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:

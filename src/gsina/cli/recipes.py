@@ -37,9 +37,9 @@ class Request:
 
     def given(self) -> list[str]:
         """Names of everything that was said, for messages."""
-        named = {"dataset": self.data, "method": self.method, "backbone": self.backbone}
-        said = [name for name, value in named.items() if value is not None]
-        return [*said, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
+        names = {"dataset": self.data, "method": self.method, "backbone": self.backbone}
+        used = [name for name, value in names.items() if value is not None]
+        return [*used, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
 
     def recipe(self) -> Recipe:
         """The recipe, with defaults for what is not said.

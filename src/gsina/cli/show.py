@@ -125,8 +125,8 @@ def in_order(splits: Iterable[str]) -> list[str]:
 def metrics_table(result: dict[str, Any]) -> Table:
     """The metrics of a result, one row per split."""
     scores: dict[str, dict[str, float]] = result["metrics"]
-    there = list(dict.fromkeys(name for row in scores.values() for name in row))
-    names = [name for name in there if name not in ("loss", "explanation_auc_per_graph")]
+    found = list(dict.fromkeys(name for row in scores.values() for name in row))
+    names = [name for name in found if name not in ("loss", "explanation_auc_per_graph")]
     table = Table("split", *(metric_label(name) for name in names), "loss", box=BOX)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NAMED = 12
 
 
-class Plan(NamedTuple):
+class PlannedRun(NamedTuple):
     """What to run, and where it goes."""
 
     recipe: Recipe
@@ -196,7 +196,7 @@ def _alone(what: str, others: Iterable[str]) -> None:
 
 def _plan(
     request: Request, file: Path | None, seed: int | None, out: Path | None, again: bool
-) -> Plan:
+) -> PlannedRun:
     """Make the recipe from options, from a file, or from the run to resume."""
     from gsina.runs.folder import default_folder, read_run
     from gsina.runs.recipe import Recipe
@@ -213,10 +213,10 @@ def _plan(
     else:
         recipe = request.recipe()
     seed = 0 if seed is None else seed
-    return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
+    return PlannedRun(recipe, seed, default_folder(recipe, seed) if out is None else out)
 
 
-def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
+def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.runs.folder import alone_in
     from gsina.training.distributed import join
     from gsina.training.versions import versions
@@ -229,7 +229,7 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
         _lead(plan, resume, force, threads, ranks)
 
 
-def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
+def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
     """The part of the first process, which writes the folder and talks."""
     from gsina.runs.folder import claim, note_run
     from gsina.runs.run import run
@@ -262,7 +262,7 @@ def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ran
     _conclude(plan, finished)
 
 
-def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
+def _follow(plan: PlannedRun, resume: bool, ranks: Ranks) -> None:
     """The part of the other processes of a job: no word, no file."""
     from gsina.runs.run import run
 
@@ -294,7 +294,7 @@ def _unpublished(recipe: Recipe) -> str:
     )
 
 
-def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
+def _introduce(plan: PlannedRun, dataset: Dataset, ranks: Ranks) -> None:
     task = dataset.task
     show.say(f"{dataset.name}: {show.split_sizes(dataset)}")
     if dataset.target_names:
@@ -313,7 +313,7 @@ def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
             show.say(f"note: {note}")
 
 
-def _conclude(plan: Plan, finished: Run) -> None:
+def _conclude(plan: PlannedRun, finished: Run) -> None:
     from gsina.formats import format_of
     from gsina.runs.folder import MODEL, REPORT, UNREADABLE
 

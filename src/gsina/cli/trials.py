@@ -13,7 +13,7 @@ from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.task import Task
-    from gsina.tuning.study import Tried
+    from gsina.tuning.study import TrialResult
 
 
 class Trials:
@@ -26,7 +26,9 @@ class Trials:
         before: Trials that have ended before.
     """
 
-    def __init__(self, trials: int, epochs: int, task: Task, before: Sequence[Tried] = ()) -> None:
+    def __init__(
+        self, trials: int, epochs: int, task: Task, before: Sequence[TrialResult] = ()
+    ) -> None:
         self.trials, self.epochs, self.task = trials, epochs, task
         self.done = self._done_before = len(before)
         self.best: float | None = None
@@ -69,27 +71,27 @@ class Trials:
         """An epoch of it has passed."""
         self._show((record["epoch"] + 1) / self.epochs)
 
-    def on_tried(self, tried: Tried) -> None:
+    def on_result(self, result: TrialResult) -> None:
         """A trial has ended."""
         self.done += 1
-        self._learn([tried])
+        self._learn([result])
         self._running = ""
         self._show(0.0)
-        show.say(self._line(tried))
+        show.say(self._line(result))
 
-    def _learn(self, tried: Sequence[Tried]) -> None:
-        values = [one.value for one in tried if one.value is not None]
+    def _learn(self, results: Sequence[TrialResult]) -> None:
+        values = [one.value for one in results if one.value is not None]
         values += [] if self.best is None else [self.best]
         if values:
             self.best = (max if self.task.larger_is_better else min)(values)
 
-    def _line(self, tried: Tried) -> str:
-        value = tried.last if tried.value is None else tried.value
+    def _line(self, result: TrialResult) -> str:
+        value = result.last if result.value is None else result.value
         score = metric_text(value, self.task.metric)
         how = {"stopped": f"stopped early at {score}", "diverged": "diverged"}
-        took = f"{tried.epochs} epochs, {show.clock(tried.seconds)}"
-        ending = how.get(tried.state, score)
-        return f"trial {tried.number}: {ending}  {settings_text(tried.settings)}  ({took})"
+        took = f"{result.epochs} epochs, {show.clock(result.seconds)}"
+        ending = how.get(result.state, score)
+        return f"trial {result.number}: {ending}  {settings_text(result.settings)}  ({took})"
 
     def _show(self, share: float) -> None:
         if self._bar is None:

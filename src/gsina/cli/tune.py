@@ -32,7 +32,7 @@ from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.runs.recipe import Recipe
-    from gsina.tuning.study import Search, Tuned
+    from gsina.tuning.study import Search, SearchResult
 
 #: Trials in the table at the end.
 SHOWN = 5
@@ -179,17 +179,17 @@ def _search(
     out: Path,
 ) -> None:
     from gsina.tuning.cluster import check_reachable, run_trials_on_ray
-    from gsina.tuning.report import write_tuned
+    from gsina.tuning.report import write_search
     from gsina.tuning.study import ended, hide_password, open_study, run_trials, summary
 
     if ray is not None:
         check_reachable(storage, ray)
     study = open_study(search, storage, name)
     before = summary(search, study)
-    if before.tried:
-        show.say(f"going on after {len(before.tried)} trials")
+    if before.trials:
+        show.say(f"going on after {len(before.trials)} trials")
     interrupted = False
-    bar = Trials(trials, search.recipe.optimiser.epochs, search.task, before.tried)
+    bar = Trials(trials, search.recipe.optimiser.epochs, search.task, before.trials)
     try:
         with bar:
             run = (
@@ -204,13 +204,13 @@ def _search(
                 if ray is None
                 else run_trials_on_ray(search, storage, name, trials, ray, timeout=timeout)
             )
-            for tried in run:
-                bar.on_tried(tried)
+            for result in run:
+                bar.on_result(result)
     except KeyboardInterrupt:
         interrupted = True
-    tuned = summary(search, study)
-    written = write_tuned(tuned, study, out) if tuned.tried else []
-    _conclude(tuned, written, out)
+    found = summary(search, study)
+    written = write_search(found, study, out) if found.trials else []
+    _conclude(found, written, out)
     if (done := ended(study)) < trials:
         why = "interrupted" if interrupted else "time is up"
         show.say(f"{why}; {done} of {trials} trials are done and kept.")
@@ -219,27 +219,27 @@ def _search(
         raise typer.Exit(show.INTERRUPTED)
 
 
-def _conclude(tuned: Tuned, written: list[Path], out: Path) -> None:
-    if tuned.best is None:
+def _conclude(found: SearchResult, written: list[Path], out: Path) -> None:
+    if found.best is None:
         show.say("no trial has come to its end yet, so there is no best one.")
         return
-    task = tuned.search.task
-    names = [knob.name for knob in tuned.search.knobs]
+    task = found.search.task
+    names = [knob.name for knob in found.search.knobs]
     words = [name.replace("_", " ") for name in names]
     head = ("trial", f"validation {metric_label(task.metric)}", *words, "epochs")
     table = Table(*head, box=show.BOX)
     for column in table.columns[1:]:
         column.justify = "right"
-    for one in tuned.tried[:SHOWN]:
+    for one in found.trials[:SHOWN]:
         if one.value is not None:
             cells = [f"{one.settings[name]:g}" for name in names]
             value = metric_text(one.value, task.metric)
             table.add_row(str(one.number), value, *cells, str(one.epochs))
     show.console.print(table)
-    cut = sum(one.value is None for one in tuned.tried)
+    cut = sum(one.value is None for one in found.trials)
     stopped = f", {cut} of them stopped early" * bool(cut)
-    show.say(f"best of {len(tuned.tried)} trials{stopped}: {settings_text(tuned.best.settings)}")
+    show.say(f"best of {len(found.trials)} trials{stopped}: {settings_text(found.best.settings)}")
     show.say(f"written: {', '.join(path.name for path in written)} in {out}")
-    seed = ("--seed", str(tuned.search.seed)) if tuned.search.seed else ()
+    seed = ("--seed", str(found.search.seed)) if found.search.seed else ()
     best = command("train", "--recipe", out / "best.toml", *seed, "--out", out / "best")
     show.say(f"train it with: {best}")

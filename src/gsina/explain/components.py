@@ -11,7 +11,7 @@ from torch import Tensor
 from gsina.graphs.packed import PackedGraphs
 
 
-def count_pieces(part: Tensor, graphs: PackedGraphs) -> Tensor:
+def count_components(part: Tensor, graphs: PackedGraphs) -> Tensor:
     """Connected components that some edges of every graph form, whatever their direction.
 
     Args:

@@ -22,7 +22,7 @@ from gsina.training.evaluate import Predictions
 THEN = "scores of the model when it was trained"
 
 
-class Found(NamedTuple):
+class RankedGraph(NamedTuple):
     """One graph of the page; sorted by the first two."""
 
     sure: float
@@ -69,7 +69,7 @@ def _explain_rows(
     on_rows: OnRows | None,
 ) -> Summary:
     summary = Summary()
-    best: list[Found] = []
+    best: list[RankedGraph] = []
     column = rows_of_file.name
     for piece in rows_of_file.chunks:
         if len(piece.graphs):
@@ -81,7 +81,7 @@ def _explain_rows(
                 order = -(summary.rows + int(piece.position[graph]))
                 name = rows[graph][column].strip()
                 if len(best) < top or (float(sure[graph]), order) > best[0][:2]:
-                    one = Found(float(sure[graph]), order, name, *_one(graphs, found, graph))
+                    one = RankedGraph(float(sure[graph]), order, name, *_one(graphs, found, graph))
                     (heapq.heappushpop if len(best) >= top else heapq.heappush)(best, one)
         summary.rows += len(piece.rows)
         summary.unreadable += len(piece.reasons)

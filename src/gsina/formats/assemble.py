@@ -115,13 +115,13 @@ def assemble(
         parts = {part: ids[labels.known[ids]] for part, ids in split.parts.items()}
         whole = replace(graphs, node_y=labels.y)
         splits = {part: replace(whole, mask=_mask(ids, len(names))) for part, ids in parts.items()}
-        told_of = parts | {"all": np.arange(len(names))}
+        origin_ids = parts | {"all": np.arange(len(names))}
     else:
         groups = split.environment
         environment = graphs.environment if groups is None else torch.from_numpy(groups)
         whole = replace(graphs, y=labels.y, environment=environment)
         splits = {part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()}
-        told_of = dict(split.parts)
+        origin_ids = dict(split.parts)
     return Dataset(
         name=name,
         task=labels.task,
@@ -139,8 +139,8 @@ def assemble(
         class_names=labels.class_names,
         origin=replace(
             origin,
-            names={part: _pick(names, ids) for part, ids in told_of.items()},
-            rows={part: _pick(rows, ids) for part, ids in told_of.items()},
+            names={part: _pick(names, ids) for part, ids in origin_ids.items()},
+            rows={part: _pick(rows, ids) for part, ids in origin_ids.items()},
             split=split.source,
         ),
     )

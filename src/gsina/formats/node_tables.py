@@ -323,24 +323,24 @@ def _edges(
     _, first_of = np.unique(ends[:, 0] * len(place) + ends[:, 1], return_index=True)
     new = np.zeros(len(ends), dtype=bool)
     new[first_of] = True
-    told: list[str] = []
+    notes: list[str] = []
     if repeats := int((~new).sum()):
         row = numbers[int(new.argmin())]
-        told.append(
+        notes.append(
             f"{repeats} rows of {path.name} repeat an edge, which counts once; the first is row "
             f"{row}."
         )
     loops = new & (ends[:, 0] == ends[:, 1])
     if loops.any():
         row = numbers[int(loops.argmax())]
-        told.append(
+        notes.append(
             f"{int(loops.sum())} edges of {path.name} lead from a node to itself and are kept; the "
             f"first is row {row}."
         )
     ends = ends[new]
     if others := [name for name in columns if name not in (source, target)]:
-        told.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
-    return torch.from_numpy(ends.T.copy()), tuple(told)
+        notes.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
+    return torch.from_numpy(ends.T.copy()), tuple(notes)
 
 
 def _check_width(block: Sequence[tuple[int, list[str], Any]], path: Path) -> None:

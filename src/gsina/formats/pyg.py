@@ -59,11 +59,11 @@ def from_pyg(
         )
     else:
         starts = np.cumsum([0, *(len(part) for part in given.values())])
-        own: Parts = {
+        given_parts: Parts = {
             part: np.arange(start, end)
             for part, start, end in zip(given, starts[:-1], starts[1:], strict=True)
         }
-        parts = finish(own, labels, rule="own", seed=seed, needed=("train",))
+        parts = finish(given_parts, labels, rule="own", seed=seed, needed=("train",))
     return assemble(
         name,
         graphs,

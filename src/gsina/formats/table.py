@@ -156,12 +156,12 @@ def in_pieces(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield piece
 
 
-def check_columns(there: Iterable[str], asked: Iterable[str], path: Path | str) -> None:
+def check_columns(present: Iterable[str], wanted: Iterable[str], path: Path | str) -> None:
     """Raise if a column is not there; the message lists those that are.
 
     Where the first line does not look like names of columns at all, the message says so instead.
     """
-    known, names, file = list(there), list(dict.fromkeys(asked)), Path(path).name
+    known, names, file = list(present), list(dict.fromkeys(wanted)), Path(path).name
     if names and not set(names) & set(known):
         if len(known) == 1 and len(re.split(OTHER_DELIMITERS, known[0])) > 1:
             raise InputError(

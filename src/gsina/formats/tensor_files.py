@@ -92,9 +92,9 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
     """
     path = Path(path)
     tensors = _tensors(path)
-    told = next((name for name in ("x", "y") if name in tensors), "x")
-    _check_there(tensors, ("edge_index", told), path)
-    return _graph(tensors, len(tensors[told]), path)
+    counted = next((name for name in ("x", "y") if name in tensors), "x")
+    _check_there(tensors, ("edge_index", counted), path)
+    return _graph(tensors, len(tensors[counted]), path)
 
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:

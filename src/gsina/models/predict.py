@@ -122,30 +122,30 @@ def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iter
 
 def _predicted(
     model: Model,
-    pieces: Iterable[Chunk],
+    chunks: Iterable[Chunk],
     with_attention: bool,
     summary: Summary,
     on_rows: OnRows | None,
 ) -> Iterator[tuple[dict[str, str], list[str]]]:
     """Every row with its new cells."""
     width = len(answer_names(model)) + (2 if with_attention else 0)
-    for piece in pieces:
-        cells: list[list[str]] = [[""] * width + [""] for _ in piece.rows]
-        for place, reason in piece.reasons.items():
+    for chunk in chunks:
+        cells: list[list[str]] = [[""] * width + [""] for _ in chunk.rows]
+        for place, reason in chunk.reasons.items():
             cells[place][-1] = reason
-        if len(piece.graphs):
+        if len(chunk.graphs):
             began = time.perf_counter()
-            found = model.predict(piece.graphs)
+            found = model.predict(chunk.graphs)
             summary.model_seconds += time.perf_counter() - began
-            told = answers(model, found.logits)
+            answered = answers(model, found.logits)
             if with_attention:
-                weights = attention(piece.graphs, found)
-                told = [[*row, *more] for row, more in zip(told, weights, strict=True)]
-            for place, row in zip(piece.position.tolist(), told, strict=True):
+                weights = attention(chunk.graphs, found)
+                answered = [[*row, *more] for row, more in zip(answered, weights, strict=True)]
+            for place, row in zip(chunk.position.tolist(), answered, strict=True):
                 cells[place][:width] = row
-        summary.rows += len(piece.rows)
-        summary.unreadable += len(piece.reasons)
-        yield from zip(piece.rows, cells, strict=True)
+        summary.rows += len(chunk.rows)
+        summary.unreadable += len(chunk.reasons)
+        yield from zip(chunk.rows, cells, strict=True)
         if on_rows is not None:
             on_rows(summary.rows)
 

@@ -271,7 +271,7 @@ def first_epoch(method: str, options: dict[str, Any]) -> int:
     return int(getattr(make_config(method, options), "first_eligible_epoch", 0))
 
 
-def takes(method: str, option: str) -> bool:
+def has_option(method: str, option: str) -> bool:
     """Whether a method has a setting of this name."""
     entry = METHODS[check_name(method, METHODS, "method")]
     return option in {one.name for one in fields(entry.config)}
@@ -279,8 +279,8 @@ def takes(method: str, option: str) -> bool:
 
 def check_auto_ratio(method: str) -> None:
     """Refuse to choose the ratio of a method that has none."""
-    if not takes(method, "ratio"):
-        able = sorted(name for name in METHODS if takes(name, "ratio"))
+    if not has_option(method, "ratio"):
+        able = sorted(name for name in METHODS if has_option(name, "ratio"))
         raise InputError(
             f"method {method} has no ratio to choose; methods that have one: {', '.join(able)}."
         )

@@ -21,8 +21,8 @@ class Job:
         """A file name that says what was run, with a hash of all settings."""
         recipe = self.recipe
         parts = [recipe.data.name, recipe.backbone.name, recipe.method.name, identity(recipe)]
-        explained = [self.explainer] if self.explainer else []
-        return "-".join([*parts, f"seed{self.seed}", *explained])
+        suffix = [self.explainer] if self.explainer else []
+        return "-".join([*parts, f"seed{self.seed}", *suffix])
 
 
 def identity(recipe: Recipe) -> str:

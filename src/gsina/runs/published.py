@@ -113,8 +113,8 @@ def _names(dataset: str, backbone: str, method: str) -> list[str]:
 def _file(names: list[str]) -> Traversable | None:
     """The first of these recipes that there is."""
     folder = files("gsina.runs") / "recipes"
-    there = (folder / f"{name}.toml" for name in names)
-    return next((file for file in there if file.is_file()), None)
+    recipes = (folder / f"{name}.toml" for name in names)
+    return next((file for file in recipes if file.is_file()), None)
 
 
 def _is(found: Any, wanted: Any) -> bool:

@@ -38,7 +38,7 @@ from gsina.training.loop import Settings
 from gsina.training.selection import SELECTIONS, make_selection
 
 #: Called with the steps done and in all while data are prepared.
-Progress = Callable[[int, int | None], None]
+OnProgress = Callable[[int, int | None], None]
 
 
 class _Part(BaseModel):
@@ -64,10 +64,10 @@ class NamedData(_Part):
         """Whether graphs or nodes are predicted."""
         return DATASETS[self.name].level
 
-    def load(self, progress: Progress | None = None) -> Dataset:
+    def load(self, progress: OnProgress | None = None) -> Dataset:
         """Load the dataset; a first preparation tells how far it is."""
-        told = "progress" in _signature(DATASETS[self.name].load)[0]
-        return load_dataset(self.name, **self.options, **({"progress": progress} if told else {}))
+        wanted = "progress" in _signature(DATASETS[self.name].load)[0]
+        return load_dataset(self.name, **self.options, **({"progress": progress} if wanted else {}))
 
     def essential(self) -> dict[str, Any]:
         """The name, and the options that are not defaults."""
@@ -105,11 +105,11 @@ class FileData(_Part):
         """Whether graphs or nodes are predicted."""
         return FORMATS[self.format].level
 
-    def load(self, progress: Progress | None = None) -> Dataset:
+    def load(self, progress: OnProgress | None = None) -> Dataset:
         """Read and split the data."""
         read = FORMATS[self.format].read
-        told = "on_progress" in _signature(read)[0]
-        return read(*self.files, **self.options, **({"on_progress": progress} if told else {}))
+        wanted = "on_progress" in _signature(read)[0]
+        return read(*self.files, **self.options, **({"on_progress": progress} if wanted else {}))
 
     def essential(self) -> dict[str, Any]:
         """Format, files, and the options that are not defaults."""

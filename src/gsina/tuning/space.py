@@ -9,7 +9,7 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.methods import make_config
-from gsina.models.train import takes
+from gsina.models.train import has_option
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
 
@@ -76,7 +76,7 @@ class Knob:
         if self.name == "ratio" and recipe.method.options.get("budget") is not None:
             return False
         if self.part == "method":
-            return takes(recipe.method.name, self.name)
+            return has_option(recipe.method.name, self.name)
         if self.part == "backbone":
             return self.name in inspect.signature(BACKBONES[recipe.backbone.name]).parameters
         return True

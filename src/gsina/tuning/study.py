@@ -66,18 +66,18 @@ class Search:
     def identity(self) -> dict[str, Any]:
         """What must stay the same for trials to be comparable, as plain JSON."""
         shared = self.recipe.model_dump(exclude={"data"})
-        told = {
+        parts = {
             **shared,
             "vary": [knob.name for knob in self.knobs],
             "seed": self.seed,
             "data": [fingerprint_of_graphs(part) for part in self.dataset.splits.values()],
         }
-        plain: dict[str, Any] = json.loads(json.dumps(told))
+        plain: dict[str, Any] = json.loads(json.dumps(parts))
         return plain
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """A trial that has ended.
 
     Attributes:
@@ -100,21 +100,21 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class SearchResult:
     """What a search has found.
 
     Attributes:
         search: What was searched.
-        tried: All trials that have ended, the best first.
+        trials: All trials that have ended, the best first.
     """
 
     search: Search
-    tried: tuple[Tried, ...]
+    trials: tuple[TrialResult, ...]
 
     @property
-    def best(self) -> Tried | None:
+    def best(self) -> TrialResult | None:
         """The best trial, if one has come to its end."""
-        return self.tried[0] if self.tried and self.tried[0].value is not None else None
+        return self.trials[0] if self.trials and self.trials[0].value is not None else None
 
     @property
     def recipe(self) -> Recipe:
@@ -175,11 +175,11 @@ def open_study(search: Search, storage: str, name: str) -> Any:
             f"the storage {hide_password(storage)} cannot be used ({hide_password(reason[0])}); "
             "check the URL, or leave it out for an SQLite file in the folder."
         ) from error
-    mine, there = search.identity(), study.user_attrs.get("search")
-    if there is None:
+    mine, stored = search.identity(), study.user_attrs.get("search")
+    if stored is None:
         study.set_user_attr("search", mine)
-    elif there != mine:
-        changed = [part for part in mine if mine[part] != there.get(part)]
+    elif stored != mine:
+        changed = [part for part in mine if mine[part] != stored.get(part)]
         raise InputError(
             f"the study {name} in {hide_password(storage)} was started with other settings or "
             f"data ({', '.join(changed)}); choose another --out or --study."
@@ -206,7 +206,7 @@ def run_trials(
     timeout: float | None = None,
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
-) -> Iterator[Tried]:
+) -> Iterator[TrialResult]:
     """Run trials until the study has ``trials`` of them; yields each as it ends.
 
     Args:
@@ -232,7 +232,7 @@ def run_trial(
     *,
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
-) -> Tried:
+) -> TrialResult:
     """One trial: choose settings, train, and tell the study what came out.
 
     Args:
@@ -278,15 +278,15 @@ def run_trial(
     except BaseException:
         study.tell(trial, state=_state("FAIL"))
         raise
-    return _tried(search, study.get_trials(deepcopy=False)[trial.number])
+    return _result(search, study.get_trials(deepcopy=False)[trial.number])
 
 
-def summary(search: Search, study: Any) -> Tuned:
+def summary(search: Search, study: Any) -> SearchResult:
     """All trials that have ended, the best first and stopped ones last."""
-    found = [_tried(search, one) for one in study.get_trials(deepcopy=False, states=_ended())]
+    found = [_result(search, one) for one in study.get_trials(deepcopy=False, states=_ended())]
     sign = -1 if search.task.larger_is_better else 1
     found.sort(key=lambda one: math.inf if one.value is None else sign * one.value)
-    return Tuned(search, tuple(found))
+    return SearchResult(search, tuple(found))
 
 
 def hide_password(url: str) -> str:
@@ -297,17 +297,17 @@ def hide_password(url: str) -> str:
     return f"{scheme}{slashes}{user}:***@{host}" if at and slashes and colon else url
 
 
-def _tried(search: Search, trial: Any) -> Tried:
+def _result(search: Search, trial: Any) -> TrialResult:
     known = {knob.name: knob for knob in search.knobs}
-    whole = trial.state.name == "COMPLETE"
+    done = trial.state.name == "COMPLETE"
     steps = trial.intermediate_values
-    return Tried(
+    return TrialResult(
         number=trial.number,
         settings={
             name: known[name].tidy(trial.params[name]) for name in known if name in trial.params
         },
-        value=trial.value if whole else None,
-        state="finished" if whole else "diverged" if "diverged" in trial.user_attrs else "stopped",
+        value=trial.value if done else None,
+        state="finished" if done else "diverged" if "diverged" in trial.user_attrs else "stopped",
         epochs=len(steps),
         seconds=0.0 if trial.duration is None else trial.duration.total_seconds(),
         last=steps[max(steps)] if steps else None,

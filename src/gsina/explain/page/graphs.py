@@ -11,7 +11,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
-from gsina.explain.page.graph_predictions import read
+from gsina.explain.page.graph_predictions import graph_predictions
 from gsina.explain.page.molecule import draw_molecule
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
@@ -72,12 +72,12 @@ def page_graphs(
             f"{[expected, task.outputs]}; pass the predictions for these very graphs."
         )
     pairs = _pairs(graphs, predictions)
-    readings = read(predictions.logits, graphs, task, class_names, target_names)
+    found = graph_predictions(predictions.logits, graphs, task, class_names, target_names)
     counts, ptr = graphs.node_ptr.diff().tolist(), pairs.ptr.tolist()
     first = graphs.node_ptr.tolist()
     weights, of_nodes = (pairs.weights, predictions.node) if own_weights else (None, None)
     result = []
-    for graph, reading in enumerate(readings):
+    for graph, prediction in enumerate(found):
         rows = slice(ptr[graph], ptr[graph + 1])
         members = slice(first[graph], first[graph + 1])
         edges = pairs.edges[:, rows]
@@ -95,7 +95,7 @@ def page_graphs(
                 centre=centres[graph] if centres else None,
                 weights=None if weights is None else weights[rows],
                 node_weights=None if of_nodes is None else of_nodes[members],
-                **reading._asdict(),
+                **prediction._asdict(),
             )
         )
     return result

@@ -11,7 +11,7 @@ from torch import Tensor
 MOST = 5000
 
 
-class Whole(NamedTuple):
+class WholeGraph(NamedTuple):
     """The graph that those of a page are parts of.
 
     Attributes:

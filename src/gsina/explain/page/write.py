@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
-from gsina.explain.page.whole_graph import Whole, condense
+from gsina.explain.page.whole_graph import WholeGraph, condense
 from gsina.files import write_aside
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
 from gsina.ops.budget import Budget
@@ -43,7 +43,7 @@ def write_page(
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
-    whole: Whole | None = None,
+    whole: WholeGraph | None = None,
 ) -> None:
     """Write graphs, their predictions and the live soft top-r into one HTML file.
 
@@ -159,7 +159,7 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
     }
 
 
-def _whole(whole: Whole, double: bool) -> dict[str, Any]:
+def _whole(whole: WholeGraph, double: bool) -> dict[str, Any]:
     values, counts = condense(whole.scores)
     scores = _numbers(values, double)
     return {"scores": scores, "counts": counts.tolist(), "edges": whole.edges}

@@ -21,7 +21,7 @@ from gsina.methods.erm import ERM
 from gsina.metrics import predicted_classes
 
 #: Called with the number of steps done and in all.
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 #: PyG's names of the kinds of task.
 MODES = {
@@ -93,7 +93,7 @@ def learn_then_score(
     graphs: PackedGraphs,
     batch_size: int,
     device: torch.device,
-    progress: Progress | None,
+    progress: OnProgress | None,
 ) -> Tensor:
     """Take all steps of an explainer's training, then score the edges ``[E]`` of ``graphs``.
 

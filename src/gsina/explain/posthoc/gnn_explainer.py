@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import FrozenModel, Progress, learn_then_score
+from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
@@ -44,7 +44,7 @@ class GNNExplainer:
         model: FrozenModel,
         graphs: PackedGraphs,
         train: PackedGraphs | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Tensor:
         """Scores ``[E]`` of the edges of ``graphs``; needs no training graphs."""
         device = next(model.parameters()).device

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import FrozenModel, Progress, learn_then_score, training_graphs
+from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score, training_graphs
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
@@ -51,7 +51,7 @@ class PGExplainer:
         model: FrozenModel,
         graphs: PackedGraphs,
         train: PackedGraphs | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Tensor:
         """Train on ``train``; scores ``[E]`` of the edges of ``graphs``."""
         train = training_graphs(train, "PGExplainer")

@@ -13,7 +13,7 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.files import cache_dir
 from gsina.paper.grid.results import Results
-from gsina.paper.studies.connected_components import run_pieces
+from gsina.paper.studies.connected_components import run_components
 from gsina.paper.studies.explainers import run_posthoc
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
@@ -74,9 +74,9 @@ def give_up(
     if message is not None:
         results.save_diverged(job, message, made_with or provenance())
         forget(job)
-    said = results.diverged(job)
+    reason = results.diverged(job)
     path = results.diverged_path(job)
-    return Finished(job, None, f"{said} It is not run again unless you delete {path}.")
+    return Finished(job, None, f"{reason} It is not run again unless you delete {path}.")
 
 
 def crashed(job: Job, results: Results, error: Exception | str, trace: str) -> Finished:
@@ -106,7 +106,7 @@ def _explain(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
     assert job.explainer is not None
     folder = model_folder(job.recipe, job.seed)
     if job.explainer == "pieces":
-        return run_pieces(job.recipe, job.seed, folder=folder, listeners=listeners)
+        return run_components(job.recipe, job.seed, folder=folder, listeners=listeners)
     return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, listeners=listeners)
 
 

@@ -48,8 +48,8 @@ def markdown(table: Table, results: Results, picture: str | None = None) -> str:
     table = resolve(table, results)
     summaries = sorted(summarise(table, results), key=lambda one: _order(table, one))
     times = epoch_times(results)
-    also = [one.label for one in table.also]
-    columns = ["", "data", "here", "paper", *also, "seeds", "every seed"]
+    extra = [one.label for one in table.extra]
+    columns = ["", "data", "here", "paper", *extra, "seeds", "every seed"]
     lines = [f"## {table.title}", "", f"`gsina bench {table.name}`", ""]
     if picture is not None:
         lines += [f"![{table.title}]({picture})", ""]
@@ -62,7 +62,7 @@ def _row(table: Table, summary: Summary, times: dict[str, float]) -> list[str]:
     cell, digits = summary.cell, digits_of(table)
     seeds = sorted(summary.values)
     each = ", ".join(f"{summary.values[seed]:.{digits - 1}f}" for seed in seeds)
-    further = [summary.further(one) for one in table.also]
+    further = [summary.further(one) for one in table.extra]
     return [
         cell.row,
         cell.column,

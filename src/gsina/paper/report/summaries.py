@@ -10,7 +10,7 @@ import numpy as np
 
 from gsina.paper.grid.estimate import about, kind_name
 from gsina.paper.grid.results import Results, metric_of
-from gsina.paper.tables.table import Also, Cell, Table
+from gsina.paper.tables.table import Cell, ExtraColumn, Table
 from gsina.paper.tables.tuned_cells import resolve
 
 
@@ -42,12 +42,12 @@ class Summary:
         """Standard deviation over the seeds; of a sample only for two or more."""
         return float(np.std(list(self.values.values()), ddof=int(self.sample_std)))
 
-    def further(self, also: Also) -> tuple[float, float | None] | None:
+    def further(self, extra: ExtraColumn) -> tuple[float, float | None] | None:
         """Mean and standard deviation of another metric; ``None`` where a run lacks it."""
         tests = [result["metrics"][self.cell.split] for result in self.results]
-        if not tests or any(test.get(also.metric) is None for test in tests):
+        if not tests or any(test.get(extra.metric) is None for test in tests):
             return None
-        values = np.array([test[also.metric] for test in tests]) * (100 if also.percent else 1)
+        values = np.array([test[extra.metric] for test in tests]) * (100 if extra.percent else 1)
         return float(values.mean()), float(values.std(ddof=int(self.sample_std))) if len(
             values
         ) > 1 else None

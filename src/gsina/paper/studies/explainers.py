@@ -17,7 +17,7 @@ from gsina.explain.posthoc.explainers import (
     make_explainer,
     sample_graphs,
 )
-from gsina.explain.posthoc.frozen import Progress
+from gsina.explain.posthoc.frozen import OnProgress
 from gsina.graphs.dataset import Dataset
 from gsina.methods.erm import ERM
 from gsina.runs.provenance import provenance
@@ -39,7 +39,7 @@ def run_posthoc(
     folder: Path | None = None,
     dataset: Dataset | None = None,
     listeners: Sequence[Listener] = (),
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[str, Any]:
     """Explain the test graphs of a recipe's ERM model.
 

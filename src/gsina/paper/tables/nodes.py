@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gsina.datasets.catalog import DATASETS
-from gsina.paper.numbers import published
+from gsina.paper.numbers import paper_number
 from gsina.paper.tables.table import FIVE, Cell, Table
 from gsina.runs.published import default_recipe
 
@@ -101,7 +101,7 @@ def node_table() -> Table:
                 panel.dataset, panel.backbone, method, data=dict(panel.data), options=options
             ),
             panel.seeds,
-            published("node", row.lower(), panel.backbone, f"{panel.dataset}-{test}"),
+            paper_number("node", row.lower(), panel.backbone, f"{panel.dataset}-{test}"),
             split=f"test-{test}",
         )
         for panel in PANELS

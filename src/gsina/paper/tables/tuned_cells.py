@@ -122,7 +122,7 @@ def _with(recipe: Recipe, knob: Knob, value: float) -> Recipe:
     return Recipe.parse(values)
 
 
-def tuned(cell: Cell, at: Recipe | None = None) -> Cell:
+def with_trials(cell: Cell, at: Recipe | None = None) -> Cell:
     """The cell with trials: of its own recipe, or of the recipe ``at``, for other data."""
     tried = cell.recipe if at is None else at
     steps = knob_of(tried).steps(value_of(tried))
