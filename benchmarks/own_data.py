@@ -1,4 +1,4 @@
-"""People's own molecules: seconds until the first training step, and predictions a second."""
+"""People's own molecules: seconds until the first training step, and predictions per second."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def run(quick: bool) -> Report:
         [
             ("s to the first training step, nothing cached, two processes parse", round(first, 1)),
             ("s to the first training step, parsed before", round(again, 1)),
-            ("molecules a second parsed for prediction", round(rows / parse)),
-            ("molecules a second predicted with attention, one thread", round(speed)),
+            ("molecules per second parsed for prediction", round(rows / parse)),
+            ("molecules per second predicted with attention, one thread", round(speed)),
         ],
     )
     claims = [
-        Claim("molecules a second, model with attention", speed, 2000, at_least=True),
+        Claim("molecules per second, model with attention", speed, 2000, at_least=True),
         Claim(f"s to the first training step, {rows:,} molecules", first, 15),
     ]
     return Report([table], claims)

@@ -304,7 +304,7 @@ def _label(cell: Cell, job: Job) -> str:
 
 
 class _Grid:
-    """The progress of a grid: a live bar on a terminal, one line a run elsewhere."""
+    """The progress of a grid: a live bar on a terminal, one line per run elsewhere."""
 
     def __init__(self, table: Table, total: int) -> None:
         self.trials = {job.name for cell in table.cells if cell.trials for job in cell.jobs}

@@ -126,7 +126,7 @@ def _table(runs: dict[str, Run]) -> Table:
         "accuracy\nOOD",
         "explanation\nROC-AUC",
         "precision\n@5",
-        "seconds\nan epoch",
+        "seconds\nper epoch",
         "times\nERM",
         box=show.BOX,
     )

@@ -37,7 +37,7 @@ DataOptions = Annotated[
         "--data-option", metavar="KEY=VALUE", help="An option of the dataset; may be repeated."
     ),
 ]
-BatchSize = Annotated[int | None, typer.Option(help="Graphs a step.")]
+BatchSize = Annotated[int | None, typer.Option(help="Graphs per step.")]
 Patience = Annotated[
     int | None, typer.Option(help="Stop after so many epochs without a better one.")
 ]

@@ -1,4 +1,4 @@
-"""The progress of a search: a live bar on a terminal, one line a trial elsewhere."""
+"""The progress of a search: a live bar on a terminal, one line per trial elsewhere."""
 
 from __future__ import annotations
 

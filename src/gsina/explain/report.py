@@ -138,7 +138,7 @@ def page(
         model: The model.
         graphs: The graphs, or parts of one.
         predictions: The model's, for these.
-        names: One name a graph.
+        names: One name per graph.
         name: Name of the data, for the headline.
         summary: Names and values to show on top.
         notes: Sentences to show on top.

@@ -1,4 +1,4 @@
-"""Graphs from JSON: a file with one graph a line, a file with a list, or a folder of files."""
+"""Graphs from JSON: a file with one graph per line, a file with a list, or a folder of files."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _items(path: Path) -> Iterator[Item]:
         return
     if path.suffixes and path.suffixes[0].lower() in (".csv", ".tsv", ".xlsx"):
         raise InputError(
-            f"{path.name} is a table; expected graphs: a .jsonl file with one graph a line, or a "
+            f"{path.name} is a table; expected graphs: a .jsonl file with one graph per line, or a "
             "folder of .json files."
         )
     for number, line in enumerate(lines(path), start=1):
@@ -236,8 +236,8 @@ def _other_files(path: Path) -> tuple[str, ...]:
 def _list(path: Path) -> Iterator[Item]:
     if path.exists() and path.stat().st_size > LARGEST_LIST:
         raise InputError(
-            f"{path.name} has {path.stat().st_size:,} bytes; write one graph a line into a .jsonl "
-            "file, which is read piece by piece."
+            f"{path.name} has {path.stat().st_size:,} bytes; write one graph per line into a "
+            ".jsonl file, which is read piece by piece."
         )
     try:
         values = json.loads("".join(lines(path, longest=LARGEST_LIST)))

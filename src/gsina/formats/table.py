@@ -219,7 +219,7 @@ def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
     if len(line) > longest:
         raise InputError(
             f"line {number} of {path.name} has more than {longest:,} bytes; expected one row or "
-            "one graph a line: check that the file is what it should be."
+            "one graph per line: check that the file is what it should be."
         )
     if number == 1:
         if line.startswith(UTF16_BOMS):

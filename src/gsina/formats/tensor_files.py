@@ -60,7 +60,7 @@ def read_data_file(
     _check_there(tensors, NEEDED, path)
     y = tensors["y"]
     if y.dim() not in (1, 2) or not y.numel():
-        raise InputError(f"{path.name}: y is {list(y.shape)}; expected a label a node, [N].")
+        raise InputError(f"{path.name}: y is {list(y.shape)}; expected one label per node, [N].")
     count = len(y)
     graphs = _graph(tensors, count, path)
     names = [str(node) for node in range(count)]
@@ -193,7 +193,7 @@ def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
 
 
 def _cells(y: Tensor) -> dict[str, list[str]]:
-    """Labels as the text of cells, one column a target."""
+    """Labels as the text of cells, one column per target."""
     columns = (y[:, None] if y.dim() == 1 else y).t()
     names = ["y"] if len(columns) == 1 else [f"y {i}" for i in range(1, len(columns) + 1)]
     missing = (columns < 0) if not y.is_floating_point() else columns.isnan()
@@ -235,7 +235,7 @@ def _parts(
 
 
 def _values(tensors: dict[str, Tensor], name: str, count: int, path: Path) -> list[str]:
-    """A tensor to split by as the text of cells, one a node."""
+    """A tensor to split by as the text of cells, one per node."""
     check_name(name, tensors, f"tensor of {path.name}")
     values = tensors[name]
     if values.shape != (count,) or not bool(values.isfinite().all()):

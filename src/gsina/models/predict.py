@@ -194,7 +194,7 @@ def _write(
     texts: Collection[str] = (),
     header: Sequence[str] | None = None,
 ) -> None:
-    """Rows with new cells as CSV, or as one JSON object a line for ``.jsonl``.
+    """Rows with new cells as CSV, or as one JSON object per line for ``.jsonl``.
 
     Args:
         out: The file.

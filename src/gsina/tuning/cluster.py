@@ -23,7 +23,7 @@ def run_trials_on_ray(
     *,
     timeout: float | None = None,
 ) -> Iterator[TrialResult]:
-    """Run trials, one a core, until the study has ``trials`` of them; yields each as it ends.
+    """Run trials, one per core, until the study has ``trials`` of them; yields each as it ends.
 
     A trial whose worker dies is started again. Workers get training and validation graphs with
     the trial, so they need no files.

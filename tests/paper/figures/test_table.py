@@ -105,9 +105,9 @@ def test_measured_times_stand_where_nothing_was_run(tmp_path, table) -> None:
     save_epochs(results, {"other": measured})
     assert epoch_times(results)[kind] == 12.34
     assert "hardware" in json.loads(epochs_file(results).read_text())["epochs"]["other"]
-    assert "not run (about 12 s an epoch here)" in markdown(table, results)
+    assert "not run (about 12 s per epoch here)" in markdown(table, results)
     shown = " ".join(texts(draw_cells(table, summarise(table, results), epoch_times(results))))
-    assert "not run (12 s an epoch)" in shown
+    assert "not run (12 s per epoch)" in shown
     jobs = [Job(ours, 0), Job(table.cells[0].recipe, 0)]
     assert estimate(jobs, results) == (12.34, [jobs[1]])  # one epoch of the one, nothing known
     epochs_file(results).write_text("{")

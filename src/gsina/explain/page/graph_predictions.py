@@ -37,7 +37,7 @@ def graph_predictions(
     class_names: Sequence[str],
     target_names: Sequence[str],
 ) -> list[GraphPrediction]:
-    """One reading a graph.
+    """The prediction of every graph, with its truth.
 
     Args:
         logits: Output of the model ``[G, outputs]``, or ``[N, outputs]`` at node level.

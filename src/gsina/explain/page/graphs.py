@@ -45,8 +45,8 @@ def page_graphs(
         graphs: The graphs G, in the order of the predictions.
         predictions: What :func:`gsina.training.predict` returned for these very graphs.
         task: The kind of labels.
-        names: One name a graph.
-        smiles: One SMILES string a graph: molecules are drawn by RDKit. A string that cannot be
+        names: One name per graph.
+        smiles: One SMILES string per graph: molecules are drawn by RDKit. A string that cannot be
             read, or has other atoms than its graph, leaves that graph to the general layout.
         node_labels: Texts of the nodes of each graph; by default the elements of molecules.
         centres: The node of each graph that its prediction is about, if it is about one.
@@ -108,9 +108,9 @@ class _Pairs(NamedTuple):
         edges: Ends ``[2, P]``, local to the graph.
         ptr: Offsets of the pairs of each graph ``[G + 1]``.
         copies: Stored edges of each pair ``[P]``.
-        scores: One a pair ``[P]``, or ``None``.
-        truth: One a pair ``[P]``, bool, or ``None``.
-        weights: One a pair ``[P]``, or ``None``.
+        scores: One per pair ``[P]``, or ``None``.
+        truth: One per pair ``[P]``, bool, or ``None``.
+        weights: One per pair ``[P]``, or ``None``.
     """
 
     edges: Tensor

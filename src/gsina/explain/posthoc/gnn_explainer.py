@@ -19,7 +19,7 @@ from gsina.graphs.packed import PackedGraphs
 class GNNExplainer:
     """Settings of GNNExplainer (Ying et al., 2019), as implemented in PyG.
 
-    One free logit an edge, and gradient descent on
+    One free logit per edge, and gradient descent on
 
         loss(masked graph, own prediction) + size * sum(mask) + entropy * mean H(mask).
 

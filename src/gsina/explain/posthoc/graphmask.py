@@ -43,7 +43,7 @@ class GraphMask:
         allowance: Loss that is accepted.
         multiplier: The multiplier at the start, before a softplus.
         multiplier_rate: Learning rate of the multiplier.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
     """
 
     epochs: int = 5

@@ -36,7 +36,7 @@ class PGExplainer:
         size: Coefficient of the sum of the mask.
         entropy: Coefficient of the mean entropy of the mask.
         temperature: Of the samples, in the first and after the last epoch.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
     """
 
     epochs: int = 30

@@ -122,7 +122,7 @@ def _describe(run: Run) -> str:
 
 
 def _first_task(graphs: PackedGraphs, found: Predictions) -> tuple[PackedGraphs, Predictions]:
-    """Rows of classes need one label a graph: that of the first task."""
+    """Rows of classes need one label per graph: that of the first task."""
     if graphs.y is None or graphs.y.dim() < 2 or graphs.y.size(1) == 1:
         return graphs, found
     return replace(graphs, y=graphs.y[:, :1]), replace(found, logits=found.logits[:, :1])

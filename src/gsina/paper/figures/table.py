@@ -82,7 +82,7 @@ def _draw_cell(
     above, colour = text or "not run", INK if text else FAINT
     seconds = times.get(kind_name(summary.cell.recipe))
     if not text and seconds is not None:
-        above += f" ({about(seconds)} s an epoch)"
+        above += f" ({about(seconds)} s per epoch)"
     size = 9.5 if text else 8.5
     axes.text(middle, top + ROW * _upper(table), above, size=size, color=colour, **CENTRE)
     if paper is not None:

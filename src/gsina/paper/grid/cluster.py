@@ -23,7 +23,7 @@ from gsina.training import Diverged
 
 
 def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[Finished]:
-    """Run the jobs on a cluster, one a core; yields each as it ends.
+    """Run the jobs on a cluster, one per core; yields each as it ends.
 
     A job whose worker dies is started again. A job that another process holds is left alone.
     """

@@ -52,7 +52,7 @@ def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> I
 def _until_broken(
     waiting: deque[Job], running: dict[Future[Outcome], Job], results: Results, processes: int
 ) -> Iterator[Finished]:
-    """Hand out one job a process; when this is stopped, so are they."""
+    """Hand out one job per process; when this is stopped, so are they."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, _prepare_worker, (os.getpid(),)) as pool:
 

@@ -65,8 +65,8 @@ gradient other than 0 may still be tiny, which the last column shows.
 SEPARABILITY = """## How well attention tells the explanation from the background
 
 The paper's first figure, drawn from the models of seed {seed}: above, one batch of validation
-graphs, a row a graph with its edges in descending order of attention; below, the densities of the
-attention of background and explanation in that batch. The table is over all graphs.
+graphs, one row per graph with its edges in descending order of attention; below, the densities of
+the attention of background and explanation in that batch. The table is over all graphs.
 
 ![Attention of background and explanation](img/separability.png)
 

@@ -95,7 +95,7 @@ def ours(summary: Summary, digits: int) -> str:
 def not_run(cell: Cell, times: dict[str, float]) -> str:
     """What stands in place of a number, with the time of an epoch where it has been measured."""
     seconds = times.get(kind_name(cell.recipe))
-    return "not run" if seconds is None else f"not run (about {about(seconds)} s an epoch here)"
+    return "not run" if seconds is None else f"not run (about {about(seconds)} s per epoch here)"
 
 
 def pair(mean: float, std: float | None, digits: int) -> str:

@@ -47,7 +47,7 @@ class Cell:
 
     @property
     def jobs(self) -> list[Job]:
-        """One job a seed; while the recipe is not chosen yet, one a trial."""
+        """One job per seed; while the recipe is not chosen yet, one per trial."""
         if self.trials:
             return [Job(trial, TRIAL_SEED) for trial in self.trials]
         return [Job(self.recipe, seed, self.explainer) for seed in self.seeds]
