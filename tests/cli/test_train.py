@@ -167,7 +167,7 @@ def test_a_resumed_run_may_have_more_epochs(gsina, tmp_path):
     gsina(*small, "--epochs", 4, "--out", "whole")
     gsina(*small, "--epochs", 2, "--out", "parts")
     done = gsina("train", "--out", "parts", "--resume", "--epochs", 4)
-    assert "going on after 2 epochs" in done.output
+    assert "continuing after 2 epochs" in done.output
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 

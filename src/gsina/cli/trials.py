@@ -20,10 +20,10 @@ class Trials:
     """Shows trials as they end, and the epochs of the one that runs here.
 
     Args:
-        trials: Trials in all.
+        trials: Total number of trials.
         epochs: Largest number of epochs of each.
-        task: Says which metric judges, and whether larger is better.
-        before: Trials that have ended before.
+        task: Gives the metric, and whether larger is better.
+        before: Trials of earlier calls.
     """
 
     def __init__(
@@ -57,18 +57,18 @@ class Trials:
             self._bar.stop()
 
     def on_start(self, number: int, settings: dict[str, Any]) -> None:
-        """A trial begins here."""
+        """A trial starts in this process."""
         self._running = f"trial {number}"
         self._show(0.0)
 
     def on_trial(self, name: str, done: int, best: float | None = None) -> None:
-        """A training of a trial begins."""
+        """A training starts; the trial itself has been announced already."""
 
     def on_batch(self, done: int, of: int) -> None:
-        """A batch has passed."""
+        """A batch is done."""
 
     def on_epoch(self, record: dict[str, Any]) -> None:
-        """An epoch of it has passed."""
+        """An epoch of the running trial is done."""
         self._show((record["epoch"] + 1) / self.epochs)
 
     def on_result(self, result: TrialResult) -> None:

@@ -43,19 +43,17 @@ SEARCH = "The search"
 def tune(
     dataset: Annotated[
         str | None,
-        typer.Argument(
-            help="Your file, or the name of a dataset, as for [bold]gsina train[/].",
-        ),
+        typer.Argument(help="Your file, or the name of a dataset, as for [bold]gsina train[/]."),
     ] = None,
     trials: Annotated[
         int,
         typer.Option(
-            min=1, help="Trials in all; those of earlier calls count.", rich_help_panel=SEARCH
+            min=1, help="Trials in all, with those of earlier calls.", rich_help_panel=SEARCH
         ),
     ] = 20,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0, help="Start no trial after so many seconds.", rich_help_panel=SEARCH),
+        typer.Option(min=0, help="Seconds after which no trial starts.", rich_help_panel=SEARCH),
     ] = None,
     storage: Annotated[
         str | None,
@@ -73,7 +71,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="auto|ADDRESS",
-            help="Run the trials on a Ray cluster: auto for this machine, or its address.",
+            help="Run the trials on a Ray cluster: its address, or auto for this machine.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -85,22 +83,22 @@ def tune(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="An option of the method, which stays fixed; may be repeated.",
+            help="Option of the method, which is then not tuned; may be repeated.",
         ),
     ] = None,
     data_options: DataOptions = None,
     ratio: Annotated[
-        float | None, typer.Option(help="Do not tune the share of the edges, but keep this one.")
+        float | None, typer.Option(help="Share of the edges to keep, which is then not tuned.")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Do not tune the learning rate, but keep this one.")
+        float | None, typer.Option(help="Learning rate, which is then not tuned.")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Largest number of epochs of a trial.")
+        int | None, typer.Option(min=1, help="Largest number of epochs per trial.")
     ] = None,
     batch_size: BatchSize = None,
     patience: Patience = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search and of every training.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of every training.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),
@@ -111,10 +109,10 @@ def tune(
 ) -> None:
     """Search for the ratio, learning rate, width and depth that are best on validation data.
 
-    Test data play no part. Trials that fall behind the median are stopped early.
-    What has ended is kept: the same command goes on where it was cut off, and with
-    more --trials it searches longer. It ends with the best recipe (best.toml), a
-    table of all trials and pictures of the search.
+    Test data are not used. Trials worse than the median are stopped early. Finished
+    trials are kept: the same command continues an interrupted search, and a larger
+    --trials extends one. The search ends with the best recipe (best.toml), a table
+    of all trials and plots of the search.
 
     \b
     [bold]Examples[/]
@@ -134,7 +132,7 @@ def tune(
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
         ),
     )
-    request.format()  # a wrong name is told at once
+    request.format()  # refuses a wrong name before torch is imported
     use_threads(threads)
     from gsina.runs.folder import check_folder
     from gsina.tuning.study import Search, default_storage
@@ -163,10 +161,10 @@ def _default_folder(recipe: Recipe) -> Path:
 
 def _introduce(search: Search) -> None:
     sizes = show.split_sizes(search.dataset)
-    show.say(f"{search.dataset.name}: {sizes}; test data are left out")
+    show.say(f"{search.dataset.name}: {sizes}; test data are not used")
     names = ", ".join(knob.name for knob in search.knobs)
     metric = metric_label(search.task.metric)
-    show.say(f"to vary: {names}; judged by validation {metric}")
+    show.say(f"to tune: {names}; scored by validation {metric}")
 
 
 def _search(
@@ -187,7 +185,7 @@ def _search(
     study = open_study(search, storage, name)
     before = summary(search, study)
     if before.trials:
-        show.say(f"going on after {len(before.trials)} trials")
+        show.say(f"continuing after {len(before.trials)} trials")
     interrupted = False
     bar = Trials(trials, search.recipe.optimiser.epochs, search.task, before.trials)
     try:
@@ -214,14 +212,14 @@ def _search(
     if (done := ended(study)) < trials:
         why = "interrupted" if interrupted else "time is up"
         show.say(f"{why}; {done} of {trials} trials are done and kept.")
-        show.say(f"go on with: {command(*map(hide_password, sys.argv[1:]))}")
+        show.say(f"continue with: {command(*map(hide_password, sys.argv[1:]))}")
     if interrupted:
         raise typer.Exit(show.INTERRUPTED)
 
 
 def _conclude(found: SearchResult, written: list[Path], out: Path) -> None:
     if found.best is None:
-        show.say("no trial has come to its end yet, so there is no best one.")
+        show.say("no trial has finished yet, so there is no best one.")
         return
     task = found.search.task
     names = [knob.name for knob in found.search.knobs]
