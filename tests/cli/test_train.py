@@ -219,7 +219,7 @@ def test_two_processes_do_not_train_into_one_folder(gsina, tmp_path, what):
         done = gsina("train", what, "--out", "run")
     assert done.exit_code == 2
     assert done.stderr == (
-        "error: another process trains into run now; wait for it, or choose another --out.\n"
+        "error: another process is training into run; wait for it, or choose another --out.\n"
     )
     assert not (tmp_path / "run" / ".lock").exists()
 

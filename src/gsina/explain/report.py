@@ -218,7 +218,7 @@ def scores_table(model: Model) -> list[list[str]]:
 
 
 def _some(ids: Tensor, most: int) -> Tensor:
-    """At most so many ids, drawn always alike and in order."""
+    """A limited sample of the ids, always the same, in order."""
     if len(ids) <= most:
         return ids
     drawn = torch.randperm(len(ids), generator=torch.Generator().manual_seed(0))[:most]

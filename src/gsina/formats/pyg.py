@@ -1,4 +1,4 @@
-"""Graphs that are already objects: lists of PyG ``Data``."""
+"""Datasets from lists of PyG ``Data`` objects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def from_pyg(
     seed: int = 0,
     name: str = "graphs",
 ) -> Dataset:
-    """Take PyG ``Data`` objects with ``y``, already divided or to be divided.
+    """A dataset of PyG ``Data`` objects with ``y``, already split or to be split.
 
     Args:
         train: Graphs to train on; all graphs, if neither ``val`` nor ``test`` is given.

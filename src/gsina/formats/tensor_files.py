@@ -87,8 +87,8 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
     """Read one graph without labels, for instance to predict; see :func:`read_data_file`.
 
     Raises:
-        InputError: There is neither ``x`` nor ``y`` to tell how many nodes there are, or the file
-            is no such file.
+        InputError: There is neither ``x`` nor ``y`` to count the nodes by, or the file is not a
+            file of tensors.
     """
     path = Path(path)
     tensors = _tensors(path)
@@ -109,7 +109,7 @@ def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
-    """Tensors give any nodes whose features are plain numbers."""
+    """How to read a file of tensors, if node features are plain numbers."""
     if dataset.task.level != "node" or dataset.node_sizes or dataset.edge_sizes:
         return None
     return {"kind": "nodes", "version": 1}

@@ -1,4 +1,4 @@
-"""A short page about a model, for those who are handed its folder."""
+"""The model card: a short page for those who receive a model folder."""
 
 from __future__ import annotations
 

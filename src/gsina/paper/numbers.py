@@ -1,4 +1,4 @@
-"""Numbers printed in the paper, for reports to stand beside."""
+"""Numbers printed in the paper, for comparison in reports."""
 
 from __future__ import annotations
 

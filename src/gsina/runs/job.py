@@ -10,7 +10,7 @@ from gsina.training.checkpoint import fingerprint_of
 
 @dataclass(frozen=True)
 class Job:
-    """A recipe and a seed: one run; with an explainer, one that explains its model afterwards."""
+    """One run, by recipe and seed; with an explainer, it explains the trained model afterwards."""
 
     recipe: Recipe
     seed: int

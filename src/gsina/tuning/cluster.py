@@ -32,9 +32,9 @@ def run_trials_on_ray(
         search: What is searched.
         storage: URL of the storage; an SQLite file only if all workers are on this machine.
         name: Name of the study.
-        trials: Of the study in all, those of earlier calls included.
+        trials: Total number in the study, with those of earlier calls.
         address: ``auto`` or the address of the cluster.
-        timeout: No trial begins after so many seconds.
+        timeout: Seconds after which no trial starts.
 
     Raises:
         InputError: Workers on other machines could not reach the storage, or a trial found

@@ -1,4 +1,4 @@
-"""What a search leaves in its folder: the best recipe, a table of all trials, three pictures."""
+"""The files of a search: the best recipe, a table of all trials, three pictures."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ BEST, TRIALS = "best.toml", "trials.csv"
 HISTORY, IMPORTANCES, SLICES = "history.png", "importances.png", "slices.png"
 LINE, GREY, BAD = "#0072B2", "#777777", "#bbbbbb"
 DOTS = 150
-#: Finished trials that a statement about importance needs.
+#: Finished trials needed to estimate importances.
 ENOUGH = 6
 
 
 def write_search(found: SearchResult, study: Any, out: Path) -> list[Path]:
-    """Write all that can be written with what has been tried; returns the files.
+    """Write the table, the best recipe and the pictures, as far as trials allow; returns the files.
 
     Args:
-        found: What was found.
+        found: The result of the search.
         study: The study behind it.
         out: The folder.
     """
@@ -61,7 +61,7 @@ def best_toml(found: SearchResult) -> str:
 
 
 def importances(found: SearchResult, study: Any) -> dict[str, float] | None:
-    """Share of each setting in how different trials came out; ``None`` if it cannot be said yet."""
+    """Importance of each setting for the metric; ``None`` with too few trials."""
     values = [one.value for one in found.trials if one.value is not None]
     if len(values) < ENOUGH or len(set(values)) < 2:
         return None

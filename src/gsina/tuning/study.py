@@ -1,8 +1,8 @@
-"""Search for good settings with Optuna: many trainings, judged on validation data only.
+"""Search for good settings with Optuna: many trainings, scored on validation data only.
 
 A :class:`Search` holds the training and the validation graphs and nothing else: test splits are
 taken out before the first trial, and at node level the labels of all other nodes too. Every
-finished trial is in the study's storage, so a search goes on where it was cut off, and several
+finished trial is in the study's storage, so an interrupted search can be continued, and several
 processes can share one.
 """
 
@@ -43,7 +43,7 @@ class Search:
         recipe: Where the search starts, and what all trials share.
         dataset: Training and validation graphs; there are no others.
         knobs: What varies.
-        seed: Of the search and of every training.
+        seed: Seed of the search and of every training.
     """
 
     recipe: Recipe
@@ -60,7 +60,7 @@ class Search:
 
     @property
     def task(self) -> Task:
-        """What is predicted, and how it is judged."""
+        """The task of the dataset."""
         return self.dataset.task
 
     def identity(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class SearchResult:
 
     @property
     def best(self) -> TrialResult | None:
-        """The best trial, if one has come to its end."""
+        """The best trial, if one has finished."""
         return self.trials[0] if self.trials and self.trials[0].value is not None else None
 
     @property
@@ -122,7 +122,7 @@ class SearchResult:
         return with_settings(self.search.recipe, self.best.settings if self.best else {})
 
 
-#: Called with the number and the settings of a trial that begins.
+#: Called with the number and the settings of a trial that starts.
 OnStart = Callable[[int, dict[str, Setting]], None]
 
 
@@ -194,7 +194,7 @@ def open_study(search: Search, storage: str, name: str) -> Any:
 
 
 def ended(study: Any) -> int:
-    """How many trials have come to an end, stopped ones included."""
+    """Number of trials that have ended, stopped ones included."""
     return len(study.get_trials(deepcopy=False, states=_ended()))
 
 
@@ -212,10 +212,10 @@ def run_trials(
     Args:
         search: What is searched.
         study: From :func:`open_study`.
-        trials: Of the study in all, those of earlier calls and of other processes included.
-        timeout: No trial begins after so many seconds.
+        trials: Total number in the study, with those of earlier calls and other processes.
+        timeout: Seconds after which no trial starts.
         on_start: Called before every trial.
-        listeners: Hear of every epoch.
+        listeners: Notified of every epoch.
     """
     began = time.monotonic()
     while ended(study) < trials:
@@ -233,14 +233,14 @@ def run_trial(
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
 ) -> TrialResult:
-    """One trial: choose settings, train, and tell the study what came out.
+    """One trial: choose settings, train, and report the outcome to the study.
 
     Args:
         search: What is searched.
         study: Where other trials are.
-        turn: Another number for every trial: it seeds the choice of settings.
+        turn: A different number for every trial, which seeds the choice of settings.
         on_start: Called with number and settings before the training.
-        listeners: Hear of every epoch.
+        listeners: Notified of every epoch.
     """
     optuna = _optuna()
     study.sampler = optuna.samplers.TPESampler(
@@ -267,12 +267,12 @@ def run_trial(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
                 "never a number, or --epochs is too small; choose another split or more epochs."
             )
-        # SQLite may hand one trial to two workers; the first to end has told the study.
+        # SQLite may hand one trial to two workers; the first to end has reported it.
         study.tell(trial, values[progress.best_epoch], skip_if_finished=True)
     except optuna.TrialPruned:
         study.tell(trial, state=_state("PRUNED"))
     except Diverged as error:
-        # A result too: the sampler learns to stay away.
+        # A result too, from which the sampler learns.
         trial.set_user_attr("diverged", str(error))
         study.tell(trial, state=_state("PRUNED"))
     except BaseException:
@@ -290,7 +290,7 @@ def summary(search: Search, study: Any) -> SearchResult:
 
 
 def hide_password(url: str) -> str:
-    """The URL of a database as it may be shown."""
+    """The URL of a database without its password."""
     before, at, host = url.rpartition("@")
     scheme, slashes, login = before.partition("://")
     user, colon, _ = login.partition(":")
@@ -315,7 +315,7 @@ def _result(search: Search, trial: Any) -> TrialResult:
 
 
 def _pruner(search: Search) -> Any:
-    """Stop what is worse than the median, once epochs count at all."""
+    """Stops trials below the median, once epochs may be selected."""
     recipe = search.recipe
     first = first_epoch(recipe.method.name, recipe.method.options)
     warm = max(START_EPOCHS, recipe.selection.first_epoch, first)
@@ -337,5 +337,5 @@ def _optuna() -> Any:
         raise InputError(
             "gsina tune needs Optuna; install it with pip install 'gsina[tune]'."
         ) from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # the command tells what happens
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # the command reports progress itself
     return optuna

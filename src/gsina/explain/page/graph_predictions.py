@@ -1,4 +1,4 @@
-"""What a model says of each graph, in words and numbers that people read."""
+"""Predictions and truth of each graph as text and numbers for the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
-#: Targets that are named one by one; of more, only their number is said.
+#: Targets named one by one; of more, only their number is shown.
 NAMED_TARGETS = 3
 Names = tuple[str, ...]
 
@@ -83,7 +83,7 @@ def _classes(probabilities: Tensor, y: Tensor | None, names: Names) -> list[Grap
 
 
 def _targets(probabilities: Tensor, y: Tensor | None, names: Names) -> list[GraphPrediction]:
-    """Several yes-or-no targets: right is a graph whose known targets all are."""
+    """Several binary targets; a graph is right if all its known targets are."""
     truth = torch.full_like(probabilities, torch.nan) if y is None else y
     known = ~truth.isnan()
     yes = probabilities > 0.5

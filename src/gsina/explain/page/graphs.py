@@ -1,4 +1,4 @@
-"""From packed graphs and predictions to the graphs of a page."""
+"""Turn packed graphs and predictions into the graphs of a page."""
 
 from __future__ import annotations
 

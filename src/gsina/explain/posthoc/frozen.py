@@ -1,4 +1,4 @@
-"""`FrozenModel`: a trained plain network as PyG's explainers want to call it."""
+"""`FrozenModel`: a trained plain network with the interface of PyG's explainers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FrozenModel(nn.Module):
         return replace(batch, y=y if self.task.kind == "multiclass" else y.to(logits.dtype))
 
     def losses(self, logits: Tensor, target: Batch) -> Tensor:
-        """How far logits are from the labels of a batch, one number a graph ``[G]``."""
+        """How far logits are from the labels of a batch, one number per graph ``[G]``."""
         return label_loss(logits, target.labels, self.task, reduction="none")
 
     def connect(self, algorithm: Any) -> None:

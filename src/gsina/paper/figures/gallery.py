@@ -1,4 +1,4 @@
-"""A gallery of extracted subgraphs from the folder of a run, drawn as its data ask for."""
+"""A gallery of extracted subgraphs from the folder of a run, drawn as suits its data."""
 
 from __future__ import annotations
 

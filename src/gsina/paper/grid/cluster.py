@@ -1,7 +1,7 @@
 """Runs on a Ray cluster: many trainings on many machines.
 
 The workers compute, the process that started them writes the result files, so the machines need no
-common disk; with one (a shared ``GSINA_CACHE``) a job that is moved goes on from its checkpoint.
+common disk; with one (a shared ``GSINA_CACHE``) a job that is moved continues from its checkpoint.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
             else:
                 times.setdefault(kind, []).append(result["epochs"] * result["seconds_per_epoch"])
         except (ValueError, KeyError, TypeError):
-            continue  # a broken file is named by the caller and run again
+            continue  # the caller reports a broken file, whose job is run again
     return {kind: statistics.median(values) for kind, values in times.items()}
 
 

@@ -1,4 +1,4 @@
-"""Many runs: what is done is skipped, what was cut off goes on, one process or several."""
+"""Many runs: finished ones are skipped, interrupted ones continue, in one process or several."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
 
 
 def run_job(job: Job, results: Results, listeners: Sequence[Listener] = ()) -> Finished:
-    """Run one job, or go on where it was cut off, and store its result.
+    """Run one job, or continue it after an interruption, and store its result.
 
     A job that another process holds, or has finished meanwhile, is left alone. The checkpoint is
     kept in the cache folder until the result is on disk.
@@ -70,7 +70,7 @@ def give_up(
     message: str | None = None,
     made_with: dict[str, Any] | None = None,
 ) -> Finished:
-    """The end of a job that diverged: as it would again, that is remembered and its folder gone."""
+    """The end of a job that diverged: it is recorded and not run again, its folder removed."""
     if message is not None:
         results.save_diverged(job, message, made_with or provenance())
         forget(job)
@@ -80,7 +80,7 @@ def give_up(
 
 
 def crashed(job: Job, results: Results, error: Exception | str, trace: str) -> Finished:
-    """The end of a job that met a bug: its traceback is kept, and the other jobs go on."""
+    """The end of a job that hit a bug: its traceback is kept, and other jobs continue."""
     path = results.save_crash(job, trace)
     what = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return Finished(job, None, f"a bug ended it ({what}); the traceback is in {path}.")
@@ -111,7 +111,7 @@ def _explain(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
 
 
 def _train(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
-    """Go on from the job's checkpoint; start anew if it is of no use."""
+    """Continue from the job's checkpoint; start again if it cannot be used."""
     folder = _folder(job)
     try:
         found = run(

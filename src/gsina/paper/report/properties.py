@@ -86,7 +86,7 @@ class Row:
 
     Attributes:
         method: Name of the method, as in the registry.
-        setting: What tells it from others of the method, such as ``r = 0.3``.
+        setting: What distinguishes it from others of the method, such as ``r = 0.3``.
         seed: Its seed.
         commit: The commit that it was trained and measured with.
         data: The graphs that were looked at.
@@ -104,7 +104,7 @@ class Row:
 
 
 def rows_of(results: Iterable[dict[str, Any]]) -> list[Row]:
-    """The rows of the results that ``property_result`` made; others are passed over."""
+    """The rows of the results that ``property_result`` made; others are skipped."""
     return [
         Row(
             method=(method := result["recipe"]["method"])["name"],

@@ -166,7 +166,7 @@ def write_results_page(path: Path, results: Results) -> None:
 
 
 def _runtime(results: Results) -> dict[str, Any] | None:
-    """What was measured of the runtime; ``None`` if there is nothing, or nothing that is whole."""
+    """What was measured of the runtime; ``None`` if there is no complete measurement."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         return read_runtime(results.root)
     return None

@@ -1,4 +1,4 @@
-"""What the result files say of the cells of a table."""
+"""Summaries of the result files of the cells of a table."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def ours(summary: Summary, digits: int) -> str:
 
 
 def not_run(cell: Cell, times: dict[str, float]) -> str:
-    """What stands in place of a number, with the time of an epoch where it has been measured."""
+    """The text in place of a number, with the time of an epoch where it has been measured."""
     seconds = times.get(kind_name(cell.recipe))
     return "not run" if seconds is None else f"not run (about {about(seconds)} s per epoch here)"
 

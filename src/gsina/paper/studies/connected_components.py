@@ -1,4 +1,4 @@
-"""One run of the connectivity table: train, then count the pieces of what is extracted."""
+"""One run of the connectivity table: train, then count the components of the subgraphs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def run_components(
     Args:
         recipe: A recipe of a method with a ratio, such as GSINA.
         seed: Seed of the training.
-        folder: Folder of the trained model; one that is there is used.
-        listeners: Hear of the training.
+        folder: Folder of the trained model, which is used if it exists.
+        listeners: Notified of the training.
     """
     finished = trained(recipe, seed, folder, listeners=listeners)
     old = finished.result

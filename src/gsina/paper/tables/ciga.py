@@ -162,6 +162,6 @@ def _printed(method: str) -> str:
 
 
 def _method_notes() -> list[str]:
-    """What the methods themselves want said in every table."""
+    """The notes of the methods for every table."""
     entries = [METHODS[method] for method in _known((*MAIN, *OTHERS))]
     return [f"{entry.label}: {entry.note}." for entry in entries if entry.note]

@@ -12,7 +12,7 @@ from gsina.runs.recipe import Recipe
 
 BIASES = (0.5, 0.7, 0.9)
 OGBG = ("molbace", "molbbbp", "molclintox", "molsider", "moltox21")
-#: The order of worth: what the tables are about first.
+#: The order in which to run: what the tables are about first.
 BASIC = ("gsina", "erm", "gsat")
 #: Columns of the GSAT benchmark beside Spurious-Motif.
 OTHERS = {"ogbg-molhiv": "molhiv", "mnist-75sp": "MNIST-75sp", "graph-sst2": "Graph-SST2"}

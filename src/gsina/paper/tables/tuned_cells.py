@@ -44,7 +44,7 @@ class Knob:
     most: float = math.inf
 
     def move(self, centre: float, steps: int) -> float:
-        """The value so many steps from another, or the end of the range if that is nearer."""
+        """The value some steps from another, or the end of the range if that is nearer."""
         if steps == 0:
             return centre
         value = centre * self.step**steps if self.how == "times" else centre + steps * self.step
@@ -153,7 +153,7 @@ def resolve(table: Table, results: Results) -> Table:
         waiting = sum(bool(cell.trials) for cell in cells)
         notes = (
             *notes,
-            "Tuned: one setting a method, three values, the one with the best validation metric of "
+            "Tuned: one setting per method, three values, the one with the best validation metric of "
             f"seed {TRIAL_SEED}.",
             *([f"Chosen: {'; '.join(chosen)}."] if chosen else []),
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
@@ -162,7 +162,7 @@ def resolve(table: Table, results: Results) -> Table:
 
 
 def _choices(cells: Iterable[Cell]) -> list[str]:
-    """What was chosen, a method at a time: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``."""
+    """What was chosen, by method: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``."""
     places: dict[str, list[str]] = {}
     for cell in cells:
         knob = KNOBS[cell.recipe.method.name].name
