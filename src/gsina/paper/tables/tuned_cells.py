@@ -153,8 +153,8 @@ def resolve(table: Table, results: Results) -> Table:
         waiting = sum(bool(cell.trials) for cell in cells)
         notes = (
             *notes,
-            "Tuned: one setting per method, three values, the one with the best validation metric of "
-            f"seed {TRIAL_SEED}.",
+            "Tuned: one setting per method, three values, the one with the best validation metric "
+            f"of seed {TRIAL_SEED}.",
             *([f"Chosen: {'; '.join(chosen)}."] if chosen else []),
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
