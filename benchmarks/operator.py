@@ -122,7 +122,7 @@ def _large_graph(edges: int) -> tuple[Table, Claim]:
     before, after, error = (float(number) for number in done.stdout.split())
     table = Table(
         f"one graph with {edges:,} edges, forward and backward",
-        ("peak GiB", "of it torch itself GiB", "bytes an edge", "error of the mean"),
+        ("peak GiB", "of it torch itself GiB", "bytes per edge", "error of the mean"),
         [
             (
                 round(after, 2),

@@ -1,4 +1,4 @@
-"""People's own molecules: seconds until the first training step, and predictions a second."""
+"""People's own molecules: seconds until the first training step, and predictions per second."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from gsina.runs.own_recipe import own_recipe
 
 from benchmarks.report import Claim, Report, Table
 from benchmarks.timing import interleaved
 from gsina.files import data_dir
 from gsina.formats import OwnData, read_molecules, stream_molecules
 from gsina.models.train import train_model
-from gsina.runs.own_recipe import own_recipe
 
 FILE = "ogb/ogbg_molhiv/mapping/mol.csv.gz"
 
@@ -47,12 +47,12 @@ def run(quick: bool) -> Report:
         [
             ("s to the first training step, nothing cached, two processes parse", round(first, 1)),
             ("s to the first training step, parsed before", round(again, 1)),
-            ("molecules a second parsed for prediction", round(rows / parse)),
-            ("molecules a second predicted with attention, one thread", round(speed)),
+            ("molecules per second parsed for prediction", round(rows / parse)),
+            ("molecules per second predicted with attention, one thread", round(speed)),
         ],
     )
     claims = [
-        Claim("molecules a second, model with attention", speed, 2000, at_least=True),
+        Claim("molecules per second, model with attention", speed, 2000, at_least=True),
         Claim(f"s to the first training step, {rows:,} molecules", first, 15),
     ]
     return Report([table], claims)

@@ -1,4 +1,4 @@
-"""Growth with the number of edges: time and memory an edge, from a thousand to ten million."""
+"""Growth with the number of edges: time and memory per edge, from a thousand to ten million."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def run(quick: bool) -> Report:
         rows = [
             (f"{edges:,}", round(ns, 1), round(size, 1)) for edges, (ns, size) in by_size.items()
         ]
-        tables.append(Table(subject, ("edges", "ns an edge", "bytes an edge at the peak"), rows))
+        tables.append(Table(subject, ("edges", "ns per edge", "bytes per edge at the peak"), rows))
         beyond = [by_size[edges] for edges in sizes if edges >= BEYOND_CACHE]
         for place, what in enumerate(("time", "memory")):
             values = [pair[place] for pair in beyond]
-            text = f"{subject}: largest over smallest {what} an edge beyond the cache"
+            text = f"{subject}: largest over smallest {what} per edge beyond the cache"
             claims.append(Claim(text, max(values) / max(min(values), 1e-9), 1.5))
     if not quick:
         _draw(measured)
@@ -78,7 +78,7 @@ def run(quick: bool) -> Report:
 
 
 def _measure(code: str, edges: int) -> tuple[float, float]:
-    """Nanoseconds and bytes an edge, in a process of its own."""
+    """Nanoseconds and bytes per edge, in a process of its own."""
     rounds = 3 if edges > 1_000_000 else 15
     done = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code + MEASURE, str(edges), str(rounds)],
@@ -95,7 +95,7 @@ def _draw(measured: dict[str, dict[int, tuple[float, float]]]) -> None:
 
     figure = Figure((9, 3.6), layout="constrained")
     for axes, place, what in zip(
-        figure.subplots(1, 2), (0, 1), ("ns an edge", "bytes an edge"), strict=True
+        figure.subplots(1, 2), (0, 1), ("ns per edge", "bytes per edge"), strict=True
     ):
         for subject, by_size in measured.items():
             axes.plot(

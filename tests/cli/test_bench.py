@@ -13,7 +13,7 @@ from gsina.datasets import DATASETS
 from gsina.paper import tables
 from gsina.paper.studies import runtime
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned import tuned
+from gsina.paper.tables.tuned_cells import with_trials
 from gsina.runs.published import default_recipe
 
 
@@ -49,7 +49,7 @@ def test_a_broken_result_is_named(gsina, tmp_path: Path) -> None:
     (path,) = (tmp_path / "results/runs").glob("*.json")
     path.write_text("{")
     output = gsina("bench", "tiny", "--seeds", "0").output
-    assert f"{path.name} is not a whole result of its run" in output
+    assert f"{path.name} is not a complete result of its run" in output
     assert "metrics" in json.loads(path.read_text())
 
 
@@ -83,9 +83,9 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
 ) -> None:
     data = {"bias": 0.6, "num_per_class": 4}
     recipe = default_recipe("spmotif-struc", "ogb-gcn", "erm", data=data, epochs=1)
-    table = Table("tiny", "A tiny table", (tuned(Cell("ERM", "tiny", recipe, (0, 1))),))
+    table = Table("tiny", "A tiny table", (with_trials(Cell("ERM", "tiny", recipe, (0, 1))),))
     monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
-    other = tuned(Cell("ERM", "other", recipe, (2,)), recipe)
+    other = with_trials(Cell("ERM", "other", recipe, (2,)), recipe)
     both = replace(table, name="both", cells=(*table.cells, other))
     monkeypatch.setitem(tables.TABLES, "both", lambda: both)
     assert "the same trials, then 2" in gsina("bench", "both", "--dry-run").output
@@ -133,7 +133,7 @@ def test_the_hint_says_where_the_results_are(gsina, monkeypatch: pytest.MonkeyPa
     output = gsina("bench", "tiny", "--results", "mine").output
     assert "report tiny --results mine" in " ".join(output.split())
     output = gsina("bench", "tiny", "--results", "mine", "--seeds", "0,7").output
-    assert "seeds 7 are kept, but are none of the table's" in " ".join(output.split())
+    assert "seeds 7 are kept, but the table does not use them" in " ".join(output.split())
 
 
 def test_runtime_is_measured_kept_and_reported(gsina, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_runtime_is_measured_kept_and_reported(gsina, monkeypatch: pytest.Monkey
     stop = "nci1"
     cut = gsina("bench", "runtime")
     assert cut.exit_code == 130
-    assert "the same command goes on" in " ".join(cut.output.split())
+    assert "the same command continues" in " ".join(cut.output.split())
     assert Path("results/bench/runtime.json").read_text() == whole  # until the new one is whole
     stop = ""
     again = gsina("bench", "runtime")

@@ -53,8 +53,8 @@ def test_interrupted_and_killed_runs_resume_bit_for_bit(gsina, tmp_path):
 
     assert gsina(*RUN, "--out", whole).exit_code == 0
     # The command that the program printed is the one that works.
-    line = next(line for line in output.splitlines() if line.startswith("go on with: "))
-    arguments = shlex.split(line.removeprefix("go on with: "))
+    line = next(line for line in output.splitlines() if line.startswith("continue with: "))
+    arguments = shlex.split(line.removeprefix("continue with: "))
     arguments = arguments[arguments.index("train") :]
     assert gsina(*arguments).exit_code == 0
     assert_same_run(whole, interrupted)

@@ -197,7 +197,7 @@ def test_an_interrupted_training_goes_on(gsina, trained, tmp_path, monkeypatch):
     assert "train --out run --resume" in done.output
     assert_sentence(gsina("predict", "run", file), "is not finished", "--resume")
     done = gsina("train", "--out", "run", "--resume")
-    assert "going on after 1 epochs" in done.output
+    assert "continuing after 1 epochs" in done.output
     one, other = (load_file(f / "model" / "model.safetensors") for f in (trained, Path("run")))
     assert all(torch.equal(one[name], other[name]) for name in one)
 

@@ -52,7 +52,7 @@ def test_one_plain_line_per_epoch_without_a_terminal(monkeypatch, clock):
     assert output_of(monkeypatch, False, play).splitlines() == [
         "gsina 1/4  loss 0.750  val 50.0 %  best 50.0 %  ≤ 0:30 left  1.5 s per epoch",
         "gsina 2/4  loss 0.750  val 25.0 %  best 50.0 %  ≤ 0:20 left  1.5 s per epoch",
-        "gsina stopped after 2 epochs: no better one came any more",
+        "gsina stopped after 2 epochs: no further improvement",
     ]
 
 

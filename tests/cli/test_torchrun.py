@@ -46,7 +46,7 @@ def test_two_processes_make_one_run_that_one_process_can_resume(tmp_path: Path) 
     assert result["epochs"] == 2
     again = run(resume(out, 3))
     assert again.returncode == 0, again.stderr
-    assert "going on after 2 epochs" in again.stdout
+    assert "continuing after 2 epochs" in again.stdout
     assert json.loads((out / "result.json").read_text())["epochs"] == 3
 
 

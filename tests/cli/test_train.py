@@ -167,7 +167,7 @@ def test_a_resumed_run_may_have_more_epochs(gsina, tmp_path):
     gsina(*small, "--epochs", 4, "--out", "whole")
     gsina(*small, "--epochs", 2, "--out", "parts")
     done = gsina("train", "--out", "parts", "--resume", "--epochs", 4)
-    assert "going on after 2 epochs" in done.output
+    assert "continuing after 2 epochs" in done.output
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
@@ -219,7 +219,7 @@ def test_two_processes_do_not_train_into_one_folder(gsina, tmp_path, what):
         done = gsina("train", what, "--out", "run")
     assert done.exit_code == 2
     assert done.stderr == (
-        "error: another process trains into run now; wait for it, or choose another --out.\n"
+        "error: another process is training into run; wait for it, or choose another --out.\n"
     )
     assert not (tmp_path / "run" / ".lock").exists()
 

@@ -14,7 +14,7 @@ import pytest
 
 from gsina.cli import show
 from gsina.tuning import study as tune
-from gsina.tuning.study import Search, Tried
+from gsina.tuning.study import Search, TrialResult
 
 pytest.importorskip("optuna")
 
@@ -37,13 +37,13 @@ def test_a_file_is_tuned_and_the_recipe_trains(gsina, tmp_path):
     asked = ("tune", "mine.csv", "--target", "active", "--split", "random", "--epochs", 2)
     done = gsina(*asked, "--trials", 2, "--out", "search")
     assert done.exit_code == 0, done.output
-    for part in ("test data are left out", "trial 0:", "trial 1:", "best of 2 trials", "best.toml"):
+    for part in ("test data are not used", "trial 0:", "trial 1:", "best of 2 trials", "best.toml"):
         assert part in done.output
     files = {path.name for path in (tmp_path / "search").iterdir()}
     assert files == {"study.db", "trials.csv", "best.toml", "history.png", "slices.png"}
 
     again = gsina(*asked, "--trials", 3, "--out", "search")
-    assert "going on after 2 trials" in again.output
+    assert "continuing after 2 trials" in again.output
     assert "trial 1:" not in again.output
     assert len((tmp_path / "search" / "trials.csv").read_text().splitlines()) == 4
 
@@ -64,7 +64,7 @@ def test_a_file_is_tuned_and_the_recipe_trains(gsina, tmp_path):
 def test_what_is_given_is_not_varied(gsina, tmp_path):
     done = gsina(*NAMED, "--trials", 1, "--ratio", 0.3, "--learning-rate", 0.002)
     assert done.exit_code == 0, done.output
-    assert "to vary: hidden_channels, num_layers;" in done.output
+    assert "to tune: hidden_channels, num_layers;" in done.output
     [path] = tmp_path.glob("runs/*/best.toml")
     best = tomllib.loads(path.read_text())
     assert best["method"]["options"]["ratio"] == 0.3
@@ -123,21 +123,21 @@ def test_an_interrupted_search_keeps_what_has_ended(gsina, tmp_path):
     assert done.returncode == show.INTERRUPTED, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert "interrupted; 1 of 2 trials are done and kept." in done.stdout
-    line = next(line for line in done.stdout.splitlines() if line.startswith("go on with: "))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("continue with: "))
     again = shlex.split(line)
     assert again[again.index("tune") :] == [str(one) for one in arguments]
     assert (tmp_path / "s" / "best.toml").exists()
     rest = gsina(*arguments)
     assert rest.exit_code == 0
-    assert "going on after 1 trials" in rest.output
+    assert "continuing after 1 trials" in rest.output
     assert "best of 2 trials" in rest.output
 
 
 def test_lines_of_a_search(gsina, monkeypatch):
     ends = [
-        Tried(0, {"ratio": 0.5}, 0.75, "finished", 2, 61.0, 0.7),
-        Tried(1, {"ratio": 0.1}, None, "stopped", 1, 1.0, 0.25),
-        Tried(2, {"ratio": 0.2}, None, "diverged", 0, 0.0),
+        TrialResult(0, {"ratio": 0.5}, 0.75, "finished", 2, 61.0, 0.7),
+        TrialResult(1, {"ratio": 0.1}, None, "stopped", 1, 1.0, 0.25),
+        TrialResult(2, {"ratio": 0.2}, None, "diverged", 0, 0.0),
     ]
 
     def pretend(search: Search, *arguments, **callbacks):
@@ -148,4 +148,4 @@ def test_lines_of_a_search(gsina, monkeypatch):
     assert "trial 0: 75.0 %  ratio 0.5  (2 epochs, 1:01)" in lines
     assert "trial 1: stopped early at 25.0 %  ratio 0.1  (1 epochs, 0:01)" in lines
     assert "trial 2: diverged  ratio 0.2  (0 epochs, 0:00)" in lines
-    assert "no trial has come to its end yet, so there is no best one." in lines
+    assert "no trial has finished yet, so there is no best one." in lines

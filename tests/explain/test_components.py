@@ -4,7 +4,7 @@ import networkx as nx
 import torch
 
 import tiny
-from gsina.explain.components import count_pieces
+from gsina.explain.components import count_components
 from gsina.graphs.packed import PackedGraphs
 
 
@@ -12,9 +12,9 @@ def test_pieces_by_hand():
     path = tiny.graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     graphs = PackedGraphs.from_pyg([path, tiny.graph(3, []), path])
     part = torch.tensor([1, 1, 0, 0, 1, 1, 0, 1, 0, 1], dtype=torch.bool)
-    assert count_pieces(part, graphs).tolist() == [2, 0, 3]
-    assert count_pieces(torch.zeros(10, dtype=torch.bool), graphs).tolist() == [0, 0, 0]
-    assert count_pieces(torch.ones(10, dtype=torch.bool), graphs).tolist() == [1, 0, 1]
+    assert count_components(part, graphs).tolist() == [2, 0, 3]
+    assert count_components(torch.zeros(10, dtype=torch.bool), graphs).tolist() == [0, 0, 0]
+    assert count_components(torch.ones(10, dtype=torch.bool), graphs).tolist() == [1, 0, 1]
 
 
 def test_pieces_are_those_of_networkx():
@@ -28,8 +28,8 @@ def test_pieces_are_those_of_networkx():
         chosen = nx.Graph()
         chosen.add_edges_from(graphs.edge_index[:, start:stop][:, part[start:stop]].T.tolist())
         expected.append(nx.number_connected_components(chosen))
-    assert count_pieces(part, graphs).tolist() == expected
+    assert count_components(part, graphs).tolist() == expected
     both = graphs.to_undirected()
-    assert count_pieces(torch.ones(both.edge_index.size(1), dtype=torch.bool), both).tolist() == [
-        1
-    ] * len(graphs)
+    assert count_components(
+        torch.ones(both.edge_index.size(1), dtype=torch.bool), both
+    ).tolist() == [1] * len(graphs)

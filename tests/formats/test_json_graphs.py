@@ -200,7 +200,7 @@ def test_fields_rules_and_long_lists(tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = tmp_path / "a.json"
     whole.write_text(json.dumps(GRAPHS))
     monkeypatch.setattr(own_graphs, "LARGEST_LIST", 100)
-    with pytest.raises(ValueError, match=r"write one graph a line into a \.jsonl file"):
+    with pytest.raises(ValueError, match=r"write one graph per line into a \.jsonl file"):
         read_graphs(whole)
 
 

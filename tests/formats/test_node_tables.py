@@ -98,7 +98,7 @@ def test_by_time_the_latest_are_held_out(tmp_path: Path) -> None:
 def test_ones_own_split_and_gaps(tmp_path: Path) -> None:
     own = read(ring(tmp_path), split_column="fold")
     assert own.origin.names["test"] == ("acc-16", "acc-17", "acc-18")
-    assert "1 nodes have no word in 'fold' and are in no split." in own.notes
+    assert "1 nodes have an empty 'fold' and are in no split." in own.notes
     with pytest.raises(
         ValueError, match=r"row 3 of nodes\.csv: column 'fold' is 'nope'; expected train"
     ):

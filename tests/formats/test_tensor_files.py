@@ -72,7 +72,7 @@ def test_without_masks_features_or_some_labels(tmp_path: Path) -> None:
             r"edge 0 joins \[0, 12\]; expected nodes 0 to 11",
         ),
         ({"y": None}, r"add y \(the label of every node"),
-        ({"y": torch.tensor(1)}, r"y is \[\]; expected a label a node"),
+        ({"y": torch.tensor(1)}, r"y is \[\]; expected one label per node"),
         ({"y": torch.tensor([0, 1, 2])}, r"x is \[12, 3\] but y has 3 labels"),
         ({"y": torch.tensor([0, 1, 2]), "x": None}, "expected nodes 0 to 2, as there are 3 nodes"),
         ({"edge_index": torch.rand(2, 3)}, r"edge_index is torch\.float32; expected whole numbers"),

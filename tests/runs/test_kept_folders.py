@@ -87,7 +87,7 @@ def test_an_unfinished_run_goes_on(gsina: Callable[..., object], old: Path) -> N
     before = records(old / "unfinished")
     done = gsina("train", "--out", "unfinished", "--resume", "--epochs", 2)
     assert done.exit_code == 0, done.output
-    assert "going on after 1 epochs" in done.output
+    assert "continuing after 1 epochs" in done.output
     assert records(old / "unfinished")[:1] == before
     assert result(old / "unfinished")["epochs"] == 2
     assert (old / "unfinished" / "model" / "model.json").exists()

@@ -134,7 +134,7 @@ def test_an_empty_split_is_refused_before_training() -> None:
     none = data.train[torch.zeros(0, dtype=torch.long)]
     empty = replace(data, splits=data.splits | {"test": none})
     epochs: list[Any] = []
-    with pytest.raises(ValueError, match=r"the test split of .* has no graphs; give it some"):
+    with pytest.raises(ValueError, match=r"the test split of .* has no graphs; expected some"):
         run(recipe(), dataset=empty, listeners=[OnEpoch(epochs.append)])
     assert epochs == []
 

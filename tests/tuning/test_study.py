@@ -27,9 +27,9 @@ from gsina.training.loop import Progress
 from gsina.tuning import cluster as tune_cluster
 from gsina.tuning import study as tune
 from gsina.tuning.cluster import check_reachable, run_trials_on_ray
-from gsina.tuning.report import best_toml, write_tuned
+from gsina.tuning.report import best_toml, write_search
 from gsina.tuning.space import KNOBS, knobs_of, with_settings
-from gsina.tuning.study import Search, Tuned, ended, open_study, run_trials, summary
+from gsina.tuning.study import Search, SearchResult, ended, open_study, run_trials, summary
 from tiny import dataset as tiny_dataset
 
 pytest.importorskip("optuna")
@@ -65,7 +65,7 @@ def url(folder: Path) -> str:
     return tune.default_storage(folder)
 
 
-def search_in(folder: Path, search: Search, trials: int, **more: Any) -> Tuned:
+def search_in(folder: Path, search: Search, trials: int, **more: Any) -> SearchResult:
     study = open_study(search, url(folder), "test")
     list(run_trials(search, study, trials, **more))
     return summary(search, study)
@@ -107,8 +107,8 @@ def test_test_data_are_never_touched(tmp_path):
     search = Search.of(recipe(), dataset)
     assert set(search.dataset.splits) == {"train", "val"}
     tuned = search_in(tmp_path, search, 2)
-    assert len(tuned.tried) == 2
-    write_tuned(tuned, open_study(search, url(tmp_path), "test"), tmp_path)
+    assert len(tuned.trials) == 2
+    write_search(tuned, open_study(search, url(tmp_path), "test"), tmp_path)
 
 
 def test_labels_of_other_nodes_are_taken_out():
@@ -140,12 +140,12 @@ def test_a_search_goes_on_as_if_it_had_not_stopped(tmp_path):
     assert ended(study) == 2
     assert len(list(run_trials(search, study, 4))) == 2
     parts = summary(search, study)
-    assert [(one.number, one.settings, one.value) for one in parts.tried] == [
-        (one.number, one.settings, one.value) for one in whole.tried
+    assert [(one.number, one.settings, one.value) for one in parts.trials] == [
+        (one.number, one.settings, one.value) for one in whole.trials
     ]
     assert list(run_trials(search, study, 4)) == []
     # The first trial is the recipe as it is, so a search can only improve on it.
-    first = next(one for one in whole.tried if one.number == 0)
+    first = next(one for one in whole.trials if one.number == 0)
     assert with_settings(search.recipe, first.settings).method == search.recipe.method
     assert first.settings["learning_rate"] == search.recipe.optimiser.learning_rate
 
@@ -157,7 +157,7 @@ def test_a_ratio_that_a_budget_replaces_is_not_varied():
 
 
 def test_no_trial_begins_after_the_time(tmp_path):
-    assert search_in(tmp_path, Search.of(recipe(), tiny_dataset(3)), 4, timeout=0).tried == ()
+    assert search_in(tmp_path, Search.of(recipe(), tiny_dataset(3)), 4, timeout=0).trials == ()
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_best_recipe_gives_the_value_that_was_told(tmp_path):
     result = run(Recipe.read(path), 3, dataset=dataset).result
     assert tuned.best is not None
     assert result["metrics"]["val"]["accuracy"] == tuned.best.value
-    values = [one.value for one in tuned.tried]
+    values = [one.value for one in tuned.trials]
     assert values == sorted(values, reverse=True)
 
 
@@ -197,7 +197,7 @@ def test_a_recipe_of_numbers_is_minimised_in_their_units(tmp_path):
     model = train_model(tune.without_test(dataset), best.plan(dataset, 0)).model
     assert tuned.best is not None
     assert tuned.best.value == pytest.approx(model.score(dataset.val)["rmse"], rel=1e-4)
-    values = [one.value for one in tuned.tried]
+    values = [one.value for one in tuned.trials]
     assert values == sorted(values)
     assert values[0] > 10
 
@@ -220,12 +220,12 @@ def test_what_falls_behind_the_median_is_stopped(tmp_path, monkeypatch):
     pretend(monkeypatch, lambda number, epoch: 0.9 - 0.1 * number)
     search = Search.of(recipe(), tiny_dataset(3))
     tuned = search_in(tmp_path, search, 8)
-    states = {one.number: (one.state, one.epochs) for one in tuned.tried}
+    states = {one.number: (one.state, one.epochs) for one in tuned.trials}
     assert [states[number] for number in range(4)] == [("finished", 10)] * 4
     assert [states[number] for number in range(4, 8)] == [("stopped", 6)] * 4
     assert tuned.best is not None
     assert (tuned.best.number, tuned.best.value) == (0, 0.9)
-    written = write_tuned(tuned, open_study(search, url(tmp_path), "test"), tmp_path)
+    written = write_search(tuned, open_study(search, url(tmp_path), "test"), tmp_path)
     assert {path.name for path in written} == {
         "best.toml",
         "trials.csv",
@@ -241,7 +241,7 @@ def test_importances_are_drawn_when_there_are_enough_trials(tmp_path, monkeypatc
     pretend(monkeypatch, lambda number, epoch: 0.1 + 0.1 * number)
     search = Search.of(recipe(), tiny_dataset(3))
     tuned = search_in(tmp_path, search, 7)
-    write_tuned(tuned, open_study(search, url(tmp_path), "test"), tmp_path)
+    write_search(tuned, open_study(search, url(tmp_path), "test"), tmp_path)
     assert (tmp_path / "importances.png").stat().st_size > 1000
 
 
@@ -253,7 +253,7 @@ def test_a_trial_that_diverges_counts_as_a_bad_one(tmp_path, monkeypatch):
 
     pretend(monkeypatch, outcome)
     tuned = search_in(tmp_path, Search.of(recipe(), tiny_dataset(3)), 2)
-    assert [(one.state, one.epochs) for one in tuned.tried] == [("finished", 10), ("diverged", 2)]
+    assert [(one.state, one.epochs) for one in tuned.trials] == [("finished", 10), ("diverged", 2)]
 
 
 def test_an_interrupted_trial_does_not_count(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The command ``gsina`` and how it fails: one sentence, no traceback."""
+"""The command ``gsina``, which reports errors in one sentence, without a traceback."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def _version(wanted: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say the version and go."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Show version and exit."),
     ] = False,
 ) -> None:
-    """Find the part of a graph that still holds when the data change.
+    """Train graph neural networks that rely on a small part of each graph, and see which part.
 
     \b
     gsina demo                          two models and a picture, in a few minutes
     gsina train molecules.csv --target active --out run       train on your own file
     gsina tune molecules.csv --target active --out search     find good settings
     gsina predict run new.csv -o out.csv                      predict new rows
-    gsina explain run new.csv -o page.html                    see what decides
+    gsina explain run new.csv -o page.html                    see which edges decide
     gsina train spmotif --bias 0.5      train GSINA on Spurious-Motif
-    gsina datasets                      what there is to train on
-    gsina methods                       what there is to train
+    gsina datasets                      datasets to train on
+    gsina methods                       methods to train
     """
 
 

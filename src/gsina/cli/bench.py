@@ -1,4 +1,4 @@
-"""``gsina bench``: tables and figures of the paper, made here."""
+"""``gsina bench``: run the tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -33,29 +33,28 @@ RESULTS = Path("results")
 
 
 def bench(
-    table: Annotated[str, typer.Argument(help="A table; their names are above.")],
+    table: Annotated[str, typer.Argument(help="Name of a table, as listed above.")],
     only: Annotated[
         list[str] | None,
         typer.Option(
             "--only",
-            help="Only cells with this word in the name of their row or column; if there are none, "
-            "of this method, or with this part of a word. Of several, all must fit.",
+            help="Only cells with this word in their row or column; if there are none, cells of "
+            "this method, or with this part of a word. May be repeated; all must match.",
         ),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Seeds such as 0,1,2; by default the table's.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of runs at a time.")] = 1,
     ray: Annotated[
         str | None,
-        typer.Option("--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster (extra cluster)."),
+        typer.Option("--ray", metavar="auto|ADDRESS", help="Ray cluster; auto: this machine."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be run, and for how long.")
+        bool, typer.Option("--dry-run", help="Show what would be run and how long it would take.")
     ] = False,
     measure: Annotated[
-        bool,
-        typer.Option("--measure", help="Only measure how long an epoch of each kind takes."),
+        bool, typer.Option("--measure", help="Only measure how long an epoch of each kind takes.")
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="A few batches, nothing is kept; only for runtime.")
@@ -63,19 +62,19 @@ def bench(
     results: ResultsFolder = RESULTS,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of the page, by default docs; only for convergence."),
+        typer.Option("--out", help="Folder of the page; by default docs. Only for convergence."),
     ] = None,
     threads: Threads = None,
 ) -> None:
     """Run a table of the paper, cell by cell and seed by seed.
 
-    Every finished run is one file in the results folder. Runs that are done are skipped; a run that
-    was cut off, by Ctrl-C or otherwise, goes on where it was. Cells whose data are not there are
-    named and left out. `gsina report` makes the table.
+    Every finished run is one file in the results folder. Finished runs are skipped; a run that was
+    interrupted, by Ctrl-C or otherwise, continues from its last epoch. Cells without data are named
+    and left out. `gsina report` makes the table.
 
     Tables: gsat, gsat-ogbg, ablation, sensitivity-r, sensitivity-tau, interpret-auc, interpret-p5,
     interpret-long, explainer-trials, connectivity, draws, plain, factors, node, ciga-spm,
-    ciga-real, ciga-more. Not grids of runs, but measured: convergence, runtime.
+    ciga-real, ciga-more. Measurements without a grid of runs: convergence, runtime.
 
     \b
     [bold]Examples[/]
@@ -112,12 +111,12 @@ def bench(
     if table == "runtime":
         _runtime(results, quick)
         return
-    from gsina.paper.tables.tuned import jobs_of, parts, resolve, save_choices
+    from gsina.paper.tables.tuned_cells import jobs_of, parts, resolve, save_choices
 
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
     store = open_results(results)
     for path in store.broken(jobs_of(chosen, store)):
-        show.say(f"{path} is not a whole result of its run, which is done again.", "yellow")
+        show.say(f"{path} is not a complete result of its run, so it is run again.", "yellow")
     if measure:
         _measure(chosen, store)
         return
@@ -128,22 +127,22 @@ def bench(
     if dry_run or not waiting:
         return
     failed: set[str] = set()
-    for part in parts(chosen):  # of each first its trials, if it has any, then what they decide
+    for part in parts(chosen):  # first the trials of each part, then the cells that they decide
         while waiting := [
             job for job in _waiting(part, store, failed) if job.recipe.data.name not in missing
         ]:
             failed |= _run(resolve(part, store), waiting, store, jobs, ray)
-    save_choices(make_table(table), store)  # of all cells: the file is written anew
+    save_choices(make_table(table), store)  # of all cells, as the file is rewritten
     where: list[str | Path] = [] if results == RESULTS else ["--results", results]
     show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")
     usual = {seed for cell in make_table(table).cells for seed in cell.seeds}
     other = sorted({seed for cell in chosen.cells for seed in cell.seeds} - usual)
     if other:
-        show.say(f"seeds {', '.join(map(str, other))} are kept, but are none of the table's.")
+        show.say(f"seeds {', '.join(map(str, other))} are kept, but the table does not use them.")
     if failed:
         show.say(
-            f"{len(failed)} runs are not finished; mend what is said above, and the same command "
-            "goes on from their last epoch.",
+            f"{len(failed)} runs did not finish; fix the problems above and run the same command "
+            "again, which continues from their last epoch.",
             "yellow",
         )
         raise typer.Exit(1)
@@ -190,16 +189,16 @@ def _runtime(results: Path, quick: bool) -> None:
             tell=show.say,
         )
     except KeyboardInterrupt:
-        show.say("interrupted; datasets that are done are kept, and the same command goes on.")
+        show.say("interrupted; finished datasets are kept, and the same command continues.")
         raise typer.Exit(show.INTERRUPTED) from None
     show.say(runtime_markdown(content))
     show.say(f"kept in {save_runtime(results, content)}")
 
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
-    """The jobs to run next, every one once: cells may share runs."""
+    """The jobs to run next, each once, as cells may share runs."""
     from gsina.paper.grid.runner import pending
-    from gsina.paper.tables.tuned import resolve
+    from gsina.paper.tables.tuned_cells import resolve
 
     cells = resolve(table, store).cells
     jobs = pending([job for cell in cells for job in cell.jobs], store)
@@ -207,7 +206,7 @@ def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list
 
 
 def _without_data(jobs: list[Job]) -> set[str]:
-    """Prepare the data of the jobs; the datasets that are not there and cannot be had, told."""
+    """Prepare the data of the jobs, and print and return the datasets that are missing."""
     missing: set[str] = set()
     for data in {str(job.recipe.data): job.recipe.data for job in jobs}.values():
         if data.name in missing:
@@ -218,7 +217,7 @@ def _without_data(jobs: list[Job]) -> set[str]:
             missing.add(data.name)
             show.say(f"left out, no data of {data.name}: {problem}", "yellow")
         except ValueError:
-            continue  # told of every run that wants them
+            continue  # every run that needs the data reports it
     return missing
 
 
@@ -248,7 +247,7 @@ def _announce(
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
-        told: set[str] = set()  # trials of an earlier row, which may stand for this one too
+        listed: set[str] = set()  # trials of earlier rows, which may serve this one too
         for cell in table.cells:
             seeds = [str(job.seed) for job in pending(cell.jobs, store)]
             seeds += [f"{job.seed} diverged" for job in cell.jobs if store.diverged(job)]
@@ -256,10 +255,10 @@ def _announce(
             if cell.trials:
                 then = ", ".join(map(str, cell.seeds))
                 trials = {job.name for job in pending(cell.jobs, store)}
-                left = f"{'the same' if trials & told else len(trials)} trials, then {then}"
-                told |= trials
-            there = DATASETS[cell.recipe.data.name].at_hand()
-            view.add_row(cell.row, cell.column, left or "done", "yes" if there else "no")
+                left = f"{'the same' if trials & listed else len(trials)} trials, then {then}"
+                listed |= trials
+            at_hand = DATASETS[cell.recipe.data.name].at_hand()
+            view.add_row(cell.row, cell.column, left or "done", "yes" if at_hand else "no")
         show.console.print(view)
     # Cells may share runs.
     jobs = list({job.name: job for cell in table.cells for job in cell.jobs}.values())
@@ -279,11 +278,11 @@ def _announce(
         then = f" Then {later} more, with the settings that the trials choose." if later else ""
         show.say(f"{len(here)} to run: {about}{more if seconds else ''}.{then}")
     if len(here) < len(waiting):
-        show.say(f"{len(waiting) - len(here)} wait for data that are not here.")
+        show.say(f"{len(waiting) - len(here)} wait for data that are not on this machine.")
 
 
 def _after_trials(cell: Cell) -> int:
-    """Runs of a cell after its trials, one of which may be a run of the cell, too."""
+    """Number of runs of a cell after its trials, without a trial that is such a run."""
     from gsina.paper.tables.table import TRIAL_SEED
 
     shared = {TRIAL_SEED} if cell.trials == cell.choices else set()
@@ -291,8 +290,8 @@ def _after_trials(cell: Cell) -> int:
 
 
 def _label(cell: Cell, job: Job) -> str:
-    """What a run is: of cells for several test splits, on the data they share."""
-    from gsina.paper.tables.tuned import describe
+    """A run in words; cells for several test splits share the name of their data."""
+    from gsina.paper.tables.tuned_cells import describe
 
     data = cell.column if cell.split == "test" else cell.recipe.data.name
     if not cell.trials:
@@ -304,7 +303,7 @@ def _label(cell: Cell, job: Job) -> str:
 
 
 class _Grid:
-    """The progress of a grid: a live bar on a terminal, one line a run elsewhere."""
+    """The progress of a grid: a live bar on a terminal, one line per run elsewhere."""
 
     def __init__(self, table: Table, total: int) -> None:
         self.trials = {job.name for cell in table.cells if cell.trials for job in cell.jobs}
@@ -331,7 +330,7 @@ class _Grid:
             show.say(f"{label}: not finished, {finished.error}", "yellow")
         else:
             metric = metric_of(finished.result)
-            if finished.job.name in self.trials:  # what decides, and nothing else
+            if finished.job.name in self.trials:  # a trial shows only what decides
                 split, value = "validation", finished.result["metrics"]["val"][metric]
             else:
                 split, value = "OOD test", ood_score(finished.result)
@@ -347,7 +346,7 @@ class _Grid:
         self.bar.update(self.bar.task_ids[0], completed=passed, state=state)
 
     def _state(self) -> str:
-        """How far the grid is, and how long the rest will take at this pace."""
+        """How many runs are done, and the estimated time left."""
         passed = self.done + self.part
         left = (time.perf_counter() - self.began) / max(passed, 1e-9) * (self.total - passed)
         return f"{self.done}/{self.total} runs, about {show.clock(left)} left"
@@ -360,7 +359,7 @@ class _Grid:
 def _run(
     table: Table, waiting: list[Job], store: Results, processes: int, cluster: str | None
 ) -> set[str]:
-    """Run jobs; the names of those that could not be finished."""
+    """Run jobs and return the names of those that did not finish."""
     from gsina.paper.grid.runner import run_jobs
 
     grid = _Grid(table, len(waiting))
@@ -375,7 +374,7 @@ def _run(
                 failed.add(finished.job.name)
     except KeyboardInterrupt:
         grid.stop()
-        show.say("interrupted; what is finished is kept, and the same command goes on from here.")
+        show.say("interrupted; finished runs are kept, and the same command continues from here.")
         raise typer.Exit(show.INTERRUPTED) from None
     finally:
         grid.stop()

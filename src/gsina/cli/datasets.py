@@ -1,4 +1,4 @@
-"""``gsina datasets``: what there is to train on."""
+"""``gsina datasets``: the named datasets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.explained import option_lines
+from gsina.cli.option_docs import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 from gsina.metrics import metric_label
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Tell more about this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this one and its options.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the datasets, and whether their files are here.
+    """List the named datasets, and whether their files are on this machine.
 
     \b
     [bold]Examples[/]
@@ -47,7 +47,7 @@ def _here(entry: DatasetEntry) -> str:
 
 
 def _lines(entry: DatasetEntry) -> list[str]:
-    """What the list says of a dataset; not its options, which only its loader knows."""
+    """Lines about a dataset, without its options, as its loader is not imported for the list."""
     return [
         entry.task,
         f"{entry.size}; {metric_label(entry.metric)}; {_here(entry)}",
@@ -56,7 +56,7 @@ def _lines(entry: DatasetEntry) -> list[str]:
 
 
 def _tell(entry: DatasetEntry) -> None:
-    """All about one dataset."""
+    """Print one dataset in detail."""
     for key in ("name", "task", "size", "metric", "shift"):
         show.say(f"{key:8} {getattr(entry, key)}")
     show.say(f"{'files':8} {_here(entry)}")
@@ -71,7 +71,7 @@ def _row(entry: DatasetEntry) -> dict[str, Any]:
 
 
 def _options(load: Any) -> dict[str, Any]:
-    """Options of a loader with their defaults; functions to call back are none for a user."""
+    """Options of a loader with their defaults; callbacks are not options for users."""
     return {
         name: parameter.default
         for name, parameter in inspect.signature(load, eval_str=True).parameters.items()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gsina.runs.run import Run
 
 BIAS = 0.5
-#: A third of the benchmark's training graphs and fewer epochs, to be done in a few minutes.
+#: A third of the benchmark's training graphs and fewer epochs, to finish in a few minutes.
 PER_CLASS, EPOCHS = 1000, 40
 QUICK_PER_CLASS, QUICK_EPOCHS = 30, 2
 METHODS = ("erm", "gsina")
@@ -29,18 +29,18 @@ COLUMNS = 5
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the picture.")] = Path("demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the training.")] = 0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few graphs, two epochs: only to see that it runs.")
+        bool, typer.Option("--quick", help="A few graphs and two epochs, only to see that it runs.")
     ] = False,
     threads: Threads = None,
 ) -> None:
     """Train a plain network and GSINA on Spurious-Motif and draw what GSINA found.
 
-    In Spurious-Motif a small motif decides the class, but in training the base
-    that it hangs on often gives the class away. A model that looks at the base
-    fails when the bases change.
+    In Spurious-Motif a small motif decides the class, but in the training data the
+    base graph it is attached to is correlated with the class. A model that relies
+    on the base fails when the bases change.
 
     \b
     [bold]Examples[/]
@@ -56,7 +56,7 @@ def demo(
         _save(out, runs)
         picture = _draw(out / "subgraphs.png", runs["gsina"])
     except KeyboardInterrupt:
-        show.say("interrupted; a demo keeps nothing, so start it again.")
+        show.say("interrupted; nothing is kept, so start the demo again.")
         raise typer.Exit(show.INTERRUPTED) from None
     show.console.print(_table(runs))
     _conclude(picture, seed, quick, time.perf_counter() - started)
@@ -95,7 +95,7 @@ def _save(out: Path, runs: dict[str, Run]) -> None:
 
 
 def _draw(path: Path, finished: Run) -> Path:
-    """Draw fresh graphs of the size that training has, whose bases say nothing of the class."""
+    """Draw new graphs of the size of the training graphs, with bases independent of the class."""
     import torch
 
     from gsina.datasets import spmotif
@@ -126,7 +126,7 @@ def _table(runs: dict[str, Run]) -> Table:
         "accuracy\nOOD",
         "explanation\nROC-AUC",
         "precision\n@5",
-        "seconds\nan epoch",
+        "seconds\nper epoch",
         "times\nERM",
         box=show.BOX,
     )

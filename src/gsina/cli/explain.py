@@ -1,4 +1,4 @@
-"""``gsina explain``: a page of what a model looks at in new data."""
+"""``gsina explain``: a page that shows what a model looks at in new data."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from gsina.cli.progress import Count
 def explain(
     run: Run,
     file: File = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page, one HTML file.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page: one HTML file.")] = Path(
         "page.html"
     ),
     top: Annotated[
-        int, typer.Option(min=1, max=500, help="How many graphs, the surest first.")
+        int, typer.Option(min=1, max=500, help="Number of graphs, the surest first.")
     ] = 20,
     smiles: Smiles = None,
     nodes: Nodes = None,
@@ -40,8 +40,8 @@ def explain(
 ) -> None:
     """Write a page that shows which part of each graph the model looks at.
 
-    The page is one file that opens in any browser, without a network: graphs with
-    their predictions, and sliders that change how much of each graph counts.
+    The page is one file that opens in any browser, also offline. It shows graphs with
+    their predictions, and has sliders for how much of each graph is kept.
 
     \b
     [bold]Examples[/]

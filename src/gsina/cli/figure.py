@@ -18,21 +18,21 @@ figure = typer.Typer(
 
 @figure.command("gallery")
 def gallery(
-    run: Annotated[Path, typer.Argument(help="Folder of a finished run, as of gsina train.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run of gsina train.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The picture; by default gallery.png in the run."),
     ] = None,
-    split: Annotated[str, typer.Option(help="Draw graphs of this split.")] = "test",
-    columns: Annotated[int | None, typer.Option(min=1, help="Graphs of each class.")] = None,
-    max_nodes: Annotated[int, typer.Option(min=1, help="Pass over larger graphs.")] = 40,
+    split: Annotated[str, typer.Option(help="Split to draw graphs of.")] = "test",
+    columns: Annotated[int | None, typer.Option(min=1, help="Graphs per class.")] = None,
+    max_nodes: Annotated[int, typer.Option(min=1, help="Skip larger graphs.")] = 40,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of graphs.")] = 0,
     threads: Threads = None,
 ) -> None:
     """Draw the extracted subgraphs of a few graphs of every class.
 
-    Molecules are drawn as molecules, sentences with their words. Attention is
-    shown as it is, without sharpening.
+    Molecules are drawn as structures, sentences with their words. Attention is shown
+    as it is, without rescaling.
 
     \b
     [bold]Examples[/]
@@ -58,7 +58,7 @@ def separability(
     data_options: DataOptions = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the page.")] = Path("docs"),
     results: Annotated[
-        Path, typer.Option("--results", help="The file of the numbers.", show_default=True)
+        Path, typer.Option("--results", help="JSON file of the numbers.", show_default=True)
     ] = Path("results/separability.json"),
     threads: Threads = None,
 ) -> None:
@@ -66,7 +66,7 @@ def separability(
 
     Makes the paper's first figure (heat maps and densities), the overlap and the
     Kolmogorov-Smirnov distance behind it, and the page of the paper's property
-    table. A model that has been trained before is used again.
+    table. Models that have been trained before are reused.
 
     \b
     [bold]Examples[/]
@@ -89,6 +89,6 @@ def separability(
             out, results, numbers(seeds), data=data, on_epoch=on_epoch, **settings
         )
     except KeyboardInterrupt:
-        show.say("interrupted; whole epochs are kept, and the same command goes on from here.")
+        show.say("interrupted; finished epochs are kept, and the same command continues from here.")
         raise typer.Exit(show.INTERRUPTED) from None
     show.say(f"written: {', '.join(map(str, written))}")

@@ -1,4 +1,4 @@
-"""The options of a user's own files: which they are, how they are read and divided."""
+"""The command-line options that describe a user's own files: columns, task and split."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ Text, Texts, File = str | None, list[str] | None, Path | None
 OPTIONS: dict[str, Any] = {
     "smiles": _option(Text, "Column of SMILES; by default smiles."),
     "target": _option(Texts, "Column to predict; may be repeated."),
-    "task": _option(Text, "classification or regression; by default the values decide."),
+    "task": _option(Text, "Task: classification or regression; by default inferred."),
     "split": _option(
         Text,
-        "What to hold out for the test: scaffold (default for molecules), random, size, time, "
-        "column or own; of nodes in tables random, time, environment or own.",
+        "Rule of the split: scaffold (default for molecules), random (default for others), size, "
+        "time, column or own; for tables of nodes random, time, environment or own.",
     ),
-    "split_column": _option(Text, "Column that says train, val or test."),
-    "time": _option(Text, "Column of dates or numbers: test on the latest."),
+    "split_column": _option(Text, "Column with train, val or test."),
+    "time": _option(Text, "Column of dates or numbers; the latest rows are the test data."),
     "environment": _option(
         Text,
-        "Column of groups: test on groups held out. Of graphs they are also the environments that "
-        "methods such as irm compare, with --set environments=given.",
+        "Column of groups; some groups are held out for testing. With --set environments=given, "
+        "methods such as irm also use the groups of graphs as environments.",
     ),
-    "directed": _option(bool, "Edges go one way only.", "--directed"),
-    "nodes": _option(File, "Table of nodes, to predict nodes."),
-    "edges": _option(File, "Table of edges between them."),
+    "directed": _option(bool, "Do not add the opposite of every edge.", "--directed"),
+    "nodes": _option(File, "Table of nodes (.csv), to predict nodes."),
+    "edges": _option(File, "Table of the edges between them (.csv)."),
     "id": _option(Text, "Column of node ids; by default id."),
     "label": _option(Text, "Column of node labels; by default label."),
-    "edge_source": _option(Text, "Where an edge starts; by default source."),
-    "edge_target": _option(Text, "Where it ends; by default target."),
+    "edge_source": _option(Text, "Column of the node where an edge starts; by default source."),
+    "edge_target": _option(Text, "Column of the node where it ends; by default target."),
     "feature": _option(Texts, "Column of node features; may be repeated, by default all others."),
 }
 
 
 def with_file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options of users' files in place of its parameter ``file_options``."""
+    """Replace the parameter ``file_options`` of a command by the options of users' files."""
     plain = inspect.signature(command, eval_str=True)
     options = [
         inspect.Parameter(

@@ -1,4 +1,4 @@
-"""``gsina methods``: what there is to train."""
+"""``gsina methods``: the methods to train."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.explained import option_lines
+from gsina.cli.option_docs import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Tell more about this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this one and its options.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods, their papers and what they can predict; of one, its options too.
+    """List the methods, their papers and what they can predict; with a name, its options too.
 
     \b
     [bold]Examples[/]
@@ -45,7 +45,7 @@ def methods(
 
 
 def _lines(entry: MethodEntry) -> list[str]:
-    """What a method is, without its options, which only its module knows."""
+    """Lines about a method, without its options, as its module is not imported for the list."""
     can = f"{' and '.join(entry.levels)} level: {', '.join(entry.kinds)}"
     return [line for line in (can, entry.paper, entry.note) if line]
 

@@ -20,32 +20,32 @@ Threads = Annotated[
     typer.Option(min=1, help="CPU threads; by default OMP_NUM_THREADS, or 1.", show_default=False),
 ]
 MethodName = Annotated[
-    str | None, typer.Option("--method", "-m", help="Name of a method; by default gsina.")
+    str | None, typer.Option("--method", "-m", help="Method, see gsina methods; by default gsina.")
 ]
 BackboneName = Annotated[
     str | None,
     typer.Option(
         "--backbone",
         "-b",
-        help="Name of a network; by default the published one, else gin (for nodes gcn).",
+        help="Network; by default that of the published recipe, else gin (gcn for nodes).",
     ),
 ]
 Bias = Annotated[float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")]
 DataOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--data-option", metavar="KEY=VALUE", help="An option of the dataset; may be repeated."
+        "--data-option", metavar="KEY=VALUE", help="Option of a named dataset; may be repeated."
     ),
 ]
-BatchSize = Annotated[int | None, typer.Option(help="Graphs a step.")]
+BatchSize = Annotated[int | None, typer.Option(help="Graphs per step.")]
 Patience = Annotated[
-    int | None, typer.Option(help="Stop after so many epochs without a better one.")
+    int | None, typer.Option(help="Stop after this many epochs without improvement.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def use_threads(threads: int | None) -> None:
-    """Let torch use so many threads, and use its memory again."""
+    """Set the number of torch threads, and let torch reuse freed memory."""
     import torch
 
     from gsina.ops.memory import reuse_memory
@@ -54,9 +54,9 @@ def use_threads(threads: int | None) -> None:
 
     if threads is None:
         if os.environ.get("OMP_NUM_THREADS"):
-            return  # torch has taken it over
+            return  # torch reads it itself
         # Batches of small graphs gain little from more, lose much on a busy machine, and one thread
-        # gives the same numbers on every machine of a kind.
+        # gives the same numbers on all machines of the same kind.
         threads = 1
     torch.set_num_threads(threads)
 

@@ -1,4 +1,4 @@
-"""``gsina predict``: what a model says of new data."""
+"""``gsina predict``: predictions of a model for new data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
 File = Annotated[
     Path | None,
     typer.Argument(
-        help="Molecules (.csv), graphs (.jsonl, folder of .json), or one graph of tensors "
-        "(.safetensors, .pt) for models of such nodes."
+        help="Molecules (.csv), graphs (.jsonl, or a folder of .json), or one graph of tensors "
+        "(.safetensors, .pt) for models of nodes."
     ),
 ]
 Smiles = Annotated[
@@ -36,7 +36,7 @@ def predict(
         typer.Option(
             "--out",
             "-o",
-            help="Where to: .csv, or .jsonl for one object per line; by default "
+            help="Output file: .csv, or .jsonl for one object per line; by default "
             "<file>-predictions.csv.",
             show_default=False,
         ),
@@ -46,8 +46,8 @@ def predict(
         bool,
         typer.Option(
             "--attention",
-            help="Add the weight of every bond and atom (edge and node), as JSON; for models of "
-            "nodes the weights of the edges go to <out>-edges.csv.",
+            help="Add the weights of all bonds and atoms (edges and nodes) as JSON; for models of "
+            "nodes, the weights of the edges go to <out>-edges.csv.",
         ),
     ] = False,
     nodes: Nodes = None,
@@ -55,13 +55,13 @@ def predict(
     force: Force = False,
     threads: Threads = None,
 ) -> None:
-    """Predict every row of a file.
+    """Predict every row of a file with a trained model.
 
-    The output has one row for every row of the input, in the same order, with all
-    its columns, the prediction and the probability of every class (or the value).
+    The output has the rows of the input in the same order, with all their columns,
+    the prediction and the probability of every class (or the predicted value).
     Molecules and graphs that cannot be read have an empty prediction and a reason.
     In a table of nodes or edges, a row that cannot be read is an error and nothing
-    is written: the predictions of the nodes around it need it.
+    is written, as the predictions of the nodes around it depend on it.
 
     \b
     [bold]Examples[/]
@@ -94,11 +94,11 @@ def predict(
                 on_rows=count.update,
             )
     except KeyboardInterrupt:
-        show.say(f"interrupted; {out} is as it was before.")
+        show.say(f"interrupted; {out} is unchanged.")
         raise typer.Exit(show.INTERRUPTED) from None
     lost = f", {done.unreadable:,} could not be read (see the column reason)"
-    told = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
-    show.say(f"{told}{lost * bool(done.unreadable)}: {out}")
+    counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
+    show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
     if done.model_seconds > 0:
@@ -110,7 +110,7 @@ def predict(
 
 
 def check_there(run: Path, *files: Path | None) -> None:
-    """Refuse paths that do not exist, before torch is imported for them."""
+    """Refuse paths that do not exist, before torch is imported."""
     if not run.is_dir():
         raise MissingFileError(
             f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
@@ -124,24 +124,24 @@ def check_there(run: Path, *files: Path | None) -> None:
 def input_files(
     level: str, file: Path | None, nodes: Path | None, edges: Path | None
 ) -> tuple[Path, ...]:
-    """The files to read, as the model needs them."""
-    tables = tuple(path for path in (nodes, edges) if path is not None)
+    """The files to read for a model of this level."""
+    files = tuple(path for path in (nodes, edges) if path is not None)
     if level == "node":
-        if file is not None and not tables:
-            tables = (file,)
-        elif file is not None or len(tables) != 2:
+        if file is not None and not files:
+            files = (file,)
+        elif file is not None or len(files) != 2:
             raise InputError(
                 "this model predicts nodes; give --nodes and --edges, or one file of tensors."
             )
-    elif tables or file is None:
+    elif files or file is None:
         raise InputError("this model predicts whole graphs; give one file of them.")
     else:
-        tables = (file,)
-    return tables
+        files = (file,)
+    return files
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:
-    """Refuse to write over what is there, and over the input whatever is said."""
+    """Refuse to overwrite the input, and without ``force`` any file."""
     if out.is_dir():
         raise InputError(f"--out must be a file, and {out} is a folder.")
     if out.suffix.lower() not in (".csv", ".jsonl", ".html"):

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Epochs:
-    """Shows the epochs of a run as they pass; a :class:`~gsina.training.listeners.Listener`.
+    """Shows the epochs of a run; a :class:`~gsina.training.listeners.Listener`.
 
     Args:
-        label: What is trained.
+        label: Name of what is trained.
         epochs: Largest number of epochs of each training.
-        metric: The validation metric that selects.
+        metric: The validation metric that selects the epoch.
     """
 
     def __init__(self, label: str, epochs: int, metric: str) -> None:
@@ -50,12 +50,12 @@ class Epochs:
         self._stop(kind is None)
 
     def on_trial(self, name: str, done: int, best: float | None = None) -> None:
-        """A training begins; there are several if the ratio is chosen."""
+        """A training starts; there are several if the ratio is tuned."""
         self._stop(True)
         self.label = f"{self.name}, {name}" if name else self.name
         self._begin(done, best)
         if done:
-            show.say(f"going on after {done} epochs")
+            show.say(f"continuing after {done} epochs")
         if show.console.is_terminal:
             columns = (
                 TextColumn("[bold]{task.description:5}"),
@@ -72,16 +72,16 @@ class Epochs:
             self._bar.stop()
             self._bar = None
         if whole and 0 < self.done < self.epochs:
-            show.say(f"{self.label} stopped after {self.done} epochs: no better one came any more")
+            show.say(f"{self.label} stopped after {self.done} epochs: no further improvement")
         self.done = 0
 
     def on_batch(self, done: int, of: int) -> None:
-        """A batch has passed."""
+        """A batch is done."""
         if self._bar is not None:
             self._show(self.done + done / of)
 
     def on_epoch(self, record: dict[str, Any]) -> None:
-        """An epoch has passed."""
+        """An epoch is done."""
         self.done = record["epoch"] + 1
         self.loss = sum(record["train"].values())
         self.value = record["val"][self.metric]
@@ -98,7 +98,7 @@ class Epochs:
         self._bar.update(self._bar.task_ids[0], completed=passed, state=self._state(passed))
 
     def _state(self, passed: float) -> str:
-        """All that is known, short enough for a line of 80 characters beside the bar."""
+        """The state in short, to fit beside the bar in 80 characters."""
         parts = [f"{int(passed)}/{self.epochs}"]
         if self.loss is not None and self.value is not None:
             parts += [f"loss {self.loss:.3f}", f"val {metric_text(self.value, self.metric)}"]
@@ -106,7 +106,7 @@ class Epochs:
             parts.append(f"best {metric_text(self.best, self.metric)}")
         left = self._left(passed)
         if left is not None:
-            # A run may stop early, so this is the most it can take.
+            # A run may stop early, so this is an upper bound.
             parts.append(f"≤ {show.clock(left)} left")
         return "  ".join(parts)
 
@@ -121,7 +121,7 @@ class Count:
     """Shows how many rows of a file are done, on a terminal only.
 
     Args:
-        label: What is done with them.
+        label: What happens to the rows.
     """
 
     def __init__(self, label: str) -> None:
@@ -145,13 +145,13 @@ class Count:
             self._bar.stop()
 
     def update(self, done: int, of: int | None = None) -> None:
-        """So many rows are done."""
+        """Show the number of rows done."""
         if self._bar is not None:
             state = f"{done:,}" if of is None else f"{done:,} of {of:,}"
             self._bar.update(self._bar.task_ids[0], completed=done, total=of, state=state)
 
 
 def load_with_bar(data: NamedData | FileData) -> Dataset:
-    """Load the data of a recipe; a download, or the first preparation, shows how far it is."""
+    """Load the data of a recipe, with a bar for a download or a first preparation."""
     with Count(f"preparing {data.name}") as count:
         return data.load(count.update)

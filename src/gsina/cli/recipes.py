@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What a command line says about a training.
+    """The part of a command line that defines a training.
 
     Attributes:
         data: The name of a dataset, or a file.
@@ -36,13 +36,13 @@ class Request:
     changes: dict[str, Any]
 
     def given(self) -> list[str]:
-        """Names of everything that was said, for messages."""
-        named = {"dataset": self.data, "method": self.method, "backbone": self.backbone}
-        said = [name for name, value in named.items() if value is not None]
-        return [*said, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
+        """Names of everything that was given, for messages."""
+        names = {"dataset": self.data, "method": self.method, "backbone": self.backbone}
+        used = [name for name, value in names.items() if value is not None]
+        return [*used, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
 
     def recipe(self) -> Recipe:
-        """The recipe, with defaults for what is not said.
+        """The recipe, with defaults for what is not given.
 
         Raises:
             InputError: One sentence about the first thing that is wrong.
@@ -51,7 +51,7 @@ class Request:
         return self._named() if chosen is None else self._of_files(chosen)
 
     def format(self) -> Format | None:
-        """The format of the user's files; ``None`` for a named dataset. Cheap: no torch.
+        """The format of the user's files, found without torch; ``None`` for a named dataset.
 
         Raises:
             InputError: Neither is named, or the file is not there.
@@ -65,15 +65,15 @@ class Request:
             _check_there(files.nodes, files.edges)
             return FORMATS["nodes"]
         if self.data is None:
-            raise InputError("name your file or a dataset; gsina datasets lists them.")
+            raise InputError("name your file or a dataset; gsina datasets lists the datasets.")
         from gsina.datasets.catalog import DATASETS
 
         found = None if self.data in DATASETS else find_format(self.data)
         if found is None:
             if self.file_options.given():
                 raise InputError(
-                    f"{self.file_options.given()[0]} is for your own files; {self.data} is none of "
-                    "them."
+                    f"{self.file_options.given()[0]} is for your own files, but {self.data} is not "
+                    "one; leave it out, or check the path."
                 )
             check_name(self.data, DATASETS, "dataset")
             return None

@@ -14,7 +14,7 @@ from gsina.errors import InputError, check_name
 
 def report(
     table: Annotated[
-        str | None, typer.Argument(help="A table, such as gsat; all of them if left out.")
+        str | None, typer.Argument(help="A table, such as gsat; by default all of them.")
     ] = None,
     results: ResultsFolder = RESULTS,
     out: Annotated[
@@ -22,8 +22,8 @@ def report(
         typer.Option(
             "--out",
             "-o",
-            help="With a table: a folder for its .md and .png, by default [bold]tables[/] in "
-            "--results. Without one: the page of all tables, such as docs/results.md.",
+            help="With a table: folder of its .md and .png; by default [bold]tables[/] in "
+            "--results. Without: file of the page of all tables, such as docs/results.md.",
             show_default=False,
         ),
     ] = None,
@@ -41,7 +41,7 @@ def report(
     from gsina.paper.report import results_page as pages
     from gsina.paper.studies.runtime import read_runtime
     from gsina.paper.tables import TABLES, make_table
-    from gsina.paper.tables.tuned import jobs_of
+    from gsina.paper.tables.tuned_cells import jobs_of
 
     if table is not None:
         check_name(table, [*TABLES, "runtime"], "table")
@@ -61,7 +61,7 @@ def report(
         return
     wanted = [make_table(name) for name in (TABLES if table is None else [table])]
     for path in store.broken([job for one in wanted for job in jobs_of(one, store)]):
-        show.say(f"{path} is not a whole result of its run, and is left out.", "yellow")
+        show.say(f"{path} is not a complete result of its run, so it is left out.", "yellow")
     if table is None:
         try:
             read_runtime(results)
@@ -81,7 +81,7 @@ def report(
 
 
 def _print_markdown(text: str) -> None:
-    """Print Markdown, rendered if somebody looks at it."""
+    """Print Markdown, rendered on a terminal."""
     from rich.markdown import Markdown
 
     if show.console.is_terminal:

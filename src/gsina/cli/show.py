@@ -22,7 +22,7 @@ from gsina.metrics import metric_label, metric_text
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
 
-#: Lines under the header only: quiet, and readable when copied.
+#: A line under the header only, so that tables stay readable when copied.
 BOX = SIMPLE_HEAD
 
 #: Where bugs are reported.
@@ -31,9 +31,9 @@ REPORT_TO = "the maintainers, as CONTRIBUTING.md says"
 console = Console()
 stderr = Console(stderr=True)
 
-#: Exit code of a command that was asked for something impossible.
+#: Exit code after bad input.
 FAILED = 2
-#: Exit code after Ctrl-C, as shells have it.
+#: Exit code after Ctrl-C, as in shells.
 INTERRUPTED = 130
 
 
@@ -50,7 +50,7 @@ def error(sentence: str) -> None:
 
 @contextlib.contextmanager
 def errors_as_sentences() -> Iterator[None]:
-    """Turn what a user can mend into one sentence; ``GSINA_DEBUG=1`` shows the traceback.
+    """Turn errors that a user can fix into one sentence; ``GSINA_DEBUG=1`` shows the traceback.
 
     Anything else is a bug: it keeps its traceback, and a line says where to report it.
     """
@@ -73,7 +73,7 @@ def errors_as_sentences() -> Iterator[None]:
 
 
 def _sentence(problem: Exception) -> str | None:
-    """One sentence for what a user can mend, ``None`` for anything else."""
+    """One sentence for an error that a user can fix, ``None`` for any other."""
     if isinstance(problem, OSError) and problem.errno is not None:
         return _system_sentence(problem)
     return str(problem) if isinstance(problem, InputError) else None
@@ -93,7 +93,7 @@ def _system_sentence(problem: OSError) -> str:
 
 
 def entries(lines: Mapping[str, Sequence[str]], *, gap: bool = True) -> Table:
-    """Names, each with a few lines about it: readable at any width; ``gap`` parts them."""
+    """Names with a few lines each, readable at any width; ``gap`` adds an empty line between."""
     table = Table.grid(padding=(0, 2), pad_edge=True)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
@@ -103,7 +103,7 @@ def entries(lines: Mapping[str, Sequence[str]], *, gap: bool = True) -> Table:
 
 
 def split_name(split: str, shifted: bool = True) -> str:
-    """A split in words; ``shifted`` says whether the test split is out of distribution."""
+    """A split in words; ``shifted`` tells whether the test split is out of distribution."""
     return "OOD test" if split == "test" and shifted else SPLITS.get(split, split)
 
 
@@ -118,15 +118,15 @@ def split_sizes(dataset: Dataset) -> str:
 
 
 def in_order(splits: Iterable[str]) -> list[str]:
-    """Splits as they are told: training first, test last."""
+    """Splits in the order in which they are shown: training first, test last."""
     return sorted(splits, key=lambda split: [*SPLITS, split].index(split))
 
 
 def metrics_table(result: dict[str, Any]) -> Table:
     """The metrics of a result, one row per split."""
     scores: dict[str, dict[str, float]] = result["metrics"]
-    there = list(dict.fromkeys(name for row in scores.values() for name in row))
-    names = [name for name in there if name not in ("loss", "explanation_auc_per_graph")]
+    found = list(dict.fromkeys(name for row in scores.values() for name in row))
+    names = [name for name in found if name not in ("loss", "explanation_auc_per_graph")]
     table = Table("split", *(metric_label(name) for name in names), "loss", box=BOX)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from gsina.training.distributed import Ranks
 
 
-#: Features that are named before it is said how many more there are.
+#: Features named in full; of the others only the number is shown.
 NAMED = 12
 
 
-class Plan(NamedTuple):
-    """What to run, and where it goes."""
+class PlannedRun(NamedTuple):
+    """A recipe and seed to run, and the folder of the run."""
 
     recipe: Recipe
     seed: int
@@ -55,13 +55,13 @@ def train(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="Your file: molecules (.csv), graphs (.jsonl, or a folder of .json), one graph of "
-            "tensors (.safetensors, .pt); or the name of a dataset (see [bold]gsina datasets[/]), "
-            "or [bold]tu:NAME[/] of the TU collection."
+            help="Your file: molecules (.csv), graphs (.jsonl, or a folder of .json) or one graph "
+            "of tensors (.safetensors, .pt); or a named dataset (see [bold]gsina datasets[/]), or "
+            "[bold]tu:NAME[/] for one of the TU collection."
         ),
     ] = None,
     recipe: Annotated[
-        Path | None, typer.Option(help="A TOML file that says everything but the seed.")
+        Path | None, typer.Option(help="TOML file with all settings but the seed.")
     ] = None,
     method: MethodName = None,
     backbone: BackboneName = None,
@@ -69,36 +69,34 @@ def train(
     ratio: Annotated[
         str | None,
         typer.Option(
-            help="Share of the edges to keep, short for --set ratio=...; [bold]auto[/] tries a few "
-            "and keeps the best on validation data."
+            help="Share of the edges to keep, short for --set ratio=...; [bold]auto[/] trains with "
+            "a few shares and keeps the best on validation data."
         ),
     ] = None,
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Number of edges to keep in place of a share; short for --set budget=..."
+            help="Number of edges to keep, instead of --ratio; short for --set budget=..."
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of the method; may be repeated."
-        ),
+        typer.Option("--set", metavar="KEY=VALUE", help="Option of the method; may be repeated."),
     ] = None,
     data_options: DataOptions = None,
     epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
     batch_size: BatchSize = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of Adam.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate of Adam.")] = None,
     precision: Annotated[
         str | None,
-        typer.Option(help="float32, or bf16: quicker steps on processors that have it."),
+        typer.Option(help="Precision: float32 (default), or bf16 on CPUs that support it."),
     ] = None,
     patience: Patience = None,
     neighbours: Annotated[
         str | None,
         typer.Option(
-            help="For graphs too large for one step: the most neighbours of a node to draw in each "
-            "hop, such as 10,10; a step then takes --batch-size nodes."
+            help="For node-level graphs too large for one step: neighbours to sample per node and "
+            "hop, such as 10,10; a step then trains on --batch-size nodes."
         ),
     ] = None,
     seed: Annotated[
@@ -106,24 +104,25 @@ def train(
         typer.Option(min=0, help="Seed of the training, not of the data; by default 0."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the run.", show_default=False)
+        Path | None,
+        typer.Option("--out", "-o", help="Folder of the run.", show_default=False),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
     show_recipe: Annotated[
         bool,
-        typer.Option("--show-recipe", help="Print the recipe as TOML, and train nothing."),
+        typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
     ] = False,
     threads: Threads = None,
     *,
     file_options: FileOptions,
 ) -> None:
-    """Train one model and evaluate it on every split: on your own file, or on a named dataset.
+    """Train one model on your own file or on a named dataset, and evaluate it on every split.
 
-    For your own file there are defaults for everything; a run ends with a model
-    folder, a table of scores and a page to look at. For named datasets, what is
-    not said follows the published recipe of the dataset with this network and
-    method; if there is none, general settings hold.
+    Every option has a default: for your own file one that suits most data, for a
+    named dataset that of its published recipe with this network and method, if
+    there is one. A run ends with a table of scores, a folder with the model, and
+    a page of explained graphs to open in a browser.
 
     \b
     [bold]Examples[/]
@@ -155,14 +154,14 @@ def train(
         ),
     )
     if resume and force:
-        raise InputError("--resume goes on with a run and --force replaces it; give one of them.")
+        raise InputError("--resume continues a run and --force replaces it; give one of them.")
     again = resume and out is not None and recipe is None
     if recipe is not None:
         _alone("--recipe", request.given())
     elif again and dataset is None and file_options.nodes is None:
         _alone("--resume without a dataset or file", set(request.given()) - {"epochs"})
     else:
-        request.format()  # a wrong name is told at once
+        request.format()  # refuses a wrong name before torch is imported
     use_threads(threads)
     plan = _plan(request, recipe, seed, out, again)
     if show_recipe:
@@ -186,7 +185,7 @@ def _ratio(text: str | None) -> float | str | None:
 
 
 def _alone(what: str, others: Iterable[str]) -> None:
-    """Refuse options that another one makes meaningless."""
+    """Refuse options beside one that reads all settings from a file."""
     for other in sorted(others):
         raise InputError(
             f"{what} takes everything else from a file, so {other} cannot be given too; leave it "
@@ -196,8 +195,8 @@ def _alone(what: str, others: Iterable[str]) -> None:
 
 def _plan(
     request: Request, file: Path | None, seed: int | None, out: Path | None, again: bool
-) -> Plan:
-    """Make the recipe from options, from a file, or from the run to resume."""
+) -> PlannedRun:
+    """The recipe from options, from a file, or from the run to resume."""
     from gsina.runs.folder import default_folder, read_run
     from gsina.runs.recipe import Recipe
 
@@ -213,10 +212,10 @@ def _plan(
     else:
         recipe = request.recipe()
     seed = 0 if seed is None else seed
-    return Plan(recipe, seed, default_folder(recipe, seed) if out is None else out)
+    return PlannedRun(recipe, seed, default_folder(recipe, seed) if out is None else out)
 
 
-def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
+def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.runs.folder import alone_in
     from gsina.training.distributed import join
     from gsina.training.versions import versions
@@ -229,8 +228,8 @@ def _run(plan: Plan, resume: bool, force: bool, threads: int | None) -> None:
         _lead(plan, resume, force, threads, ranks)
 
 
-def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
-    """The part of the first process, which writes the folder and talks."""
+def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
+    """Train as the first process, which alone writes files and prints."""
     from gsina.runs.folder import claim, note_run
     from gsina.runs.run import run
     from gsina.training.checkpoint import saved_epochs
@@ -257,13 +256,13 @@ def _lead(plan: Plan, resume: bool, force: bool, threads: int | None, ranks: Ran
         show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
         extra = () if threads is None else ("--threads", str(threads))
         again = command("train", "--out", out, "--resume", *extra)
-        show.say(f"go on with: {again}")
+        show.say(f"continue with: {again}")
         raise typer.Exit(show.INTERRUPTED) from None
     _conclude(plan, finished)
 
 
-def _follow(plan: Plan, resume: bool, ranks: Ranks) -> None:
-    """The part of the other processes of a job: no word, no file."""
+def _follow(plan: PlannedRun, resume: bool, ranks: Ranks) -> None:
+    """Train as one of the other processes, which write and print nothing."""
     from gsina.runs.run import run
 
     ranks.agree("")  # the first process prepares the data for all
@@ -279,7 +278,7 @@ def _show(recipe: Recipe) -> None:
 
 
 def _unpublished(recipe: Recipe) -> str:
-    """A sentence if nothing was published for these three, so that runs may not compare."""
+    """A note if no recipe was published for this dataset, backbone and method; else empty."""
     from gsina.runs.published import is_published
     from gsina.runs.recipe import NamedData
 
@@ -289,12 +288,12 @@ def _unpublished(recipe: Recipe) -> str:
     dataset, backbone, method = names
     return (
         f"there are no published settings here for {method} with {backbone} on {dataset}, so "
-        f"general ones hold for all the rest, such as rule {recipe.selection.rule} and "
-        f"batches of {recipe.optimiser.batch_size}."
+        f"general defaults apply, such as the rule {recipe.selection.rule} and batches of "
+        f"{recipe.optimiser.batch_size}."
     )
 
 
-def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
+def _introduce(plan: PlannedRun, dataset: Dataset, ranks: Ranks) -> None:
     task = dataset.task
     show.say(f"{dataset.name}: {show.split_sizes(dataset)}")
     if dataset.target_names:
@@ -313,7 +312,7 @@ def _introduce(plan: Plan, dataset: Dataset, ranks: Ranks) -> None:
             show.say(f"note: {note}")
 
 
-def _conclude(plan: Plan, finished: Run) -> None:
+def _conclude(plan: PlannedRun, finished: Run) -> None:
     from gsina.formats import format_of
     from gsina.runs.folder import MODEL, REPORT, UNREADABLE
 
@@ -343,6 +342,6 @@ def _conclude(plan: Plan, finished: Run) -> None:
         show.say(f"rows that could not be read: {out / UNREADABLE}")
     show.say(f"model: {out / MODEL}")
     show.say(f"to look at in a browser: {out / REPORT}")
-    with contextlib.suppress(InputError):  # of a model that reads no files
+    with contextlib.suppress(InputError):  # a model that reads no files
         files = format_of(finished.model.featuriser).new_files
         show.say(f"next: {command('predict', out, *files, '-o', 'out.csv')}")

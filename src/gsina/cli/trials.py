@@ -1,4 +1,4 @@
-"""The progress of a search: a live bar on a terminal, one line a trial elsewhere."""
+"""The progress of a search: a live bar on a terminal, one line per trial elsewhere."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.task import Task
-    from gsina.tuning.study import Tried
+    from gsina.tuning.study import TrialResult
 
 
 class Trials:
     """Shows trials as they end, and the epochs of the one that runs here.
 
     Args:
-        trials: Trials in all.
+        trials: Total number of trials.
         epochs: Largest number of epochs of each.
-        task: Says which metric judges, and whether larger is better.
-        before: Trials that have ended before.
+        task: Gives the metric, and whether larger is better.
+        before: Trials of earlier calls.
     """
 
-    def __init__(self, trials: int, epochs: int, task: Task, before: Sequence[Tried] = ()) -> None:
+    def __init__(
+        self, trials: int, epochs: int, task: Task, before: Sequence[TrialResult] = ()
+    ) -> None:
         self.trials, self.epochs, self.task = trials, epochs, task
         self.done = self._done_before = len(before)
         self.best: float | None = None
@@ -55,41 +57,41 @@ class Trials:
             self._bar.stop()
 
     def on_start(self, number: int, settings: dict[str, Any]) -> None:
-        """A trial begins here."""
+        """A trial starts in this process."""
         self._running = f"trial {number}"
         self._show(0.0)
 
     def on_trial(self, name: str, done: int, best: float | None = None) -> None:
-        """A training of a trial begins."""
+        """A training starts; the trial itself has been announced already."""
 
     def on_batch(self, done: int, of: int) -> None:
-        """A batch has passed."""
+        """A batch is done."""
 
     def on_epoch(self, record: dict[str, Any]) -> None:
-        """An epoch of it has passed."""
+        """An epoch of the running trial is done."""
         self._show((record["epoch"] + 1) / self.epochs)
 
-    def on_tried(self, tried: Tried) -> None:
+    def on_result(self, result: TrialResult) -> None:
         """A trial has ended."""
         self.done += 1
-        self._learn([tried])
+        self._learn([result])
         self._running = ""
         self._show(0.0)
-        show.say(self._line(tried))
+        show.say(self._line(result))
 
-    def _learn(self, tried: Sequence[Tried]) -> None:
-        values = [one.value for one in tried if one.value is not None]
+    def _learn(self, results: Sequence[TrialResult]) -> None:
+        values = [one.value for one in results if one.value is not None]
         values += [] if self.best is None else [self.best]
         if values:
             self.best = (max if self.task.larger_is_better else min)(values)
 
-    def _line(self, tried: Tried) -> str:
-        value = tried.last if tried.value is None else tried.value
+    def _line(self, result: TrialResult) -> str:
+        value = result.last if result.value is None else result.value
         score = metric_text(value, self.task.metric)
         how = {"stopped": f"stopped early at {score}", "diverged": "diverged"}
-        took = f"{tried.epochs} epochs, {show.clock(tried.seconds)}"
-        ending = how.get(tried.state, score)
-        return f"trial {tried.number}: {ending}  {settings_text(tried.settings)}  ({took})"
+        took = f"{result.epochs} epochs, {show.clock(result.seconds)}"
+        ending = how.get(result.state, score)
+        return f"trial {result.number}: {ending}  {settings_text(result.settings)}  ({took})"
 
     def _show(self, share: float) -> None:
         if self._bar is None:

@@ -32,7 +32,7 @@ from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.runs.recipe import Recipe
-    from gsina.tuning.study import Search, Tuned
+    from gsina.tuning.study import Search, SearchResult
 
 #: Trials in the table at the end.
 SHOWN = 5
@@ -43,19 +43,17 @@ SEARCH = "The search"
 def tune(
     dataset: Annotated[
         str | None,
-        typer.Argument(
-            help="Your file, or the name of a dataset, as for [bold]gsina train[/].",
-        ),
+        typer.Argument(help="Your file, or the name of a dataset, as for [bold]gsina train[/]."),
     ] = None,
     trials: Annotated[
         int,
         typer.Option(
-            min=1, help="Trials in all; those of earlier calls count.", rich_help_panel=SEARCH
+            min=1, help="Trials in all, with those of earlier calls.", rich_help_panel=SEARCH
         ),
     ] = 20,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0, help="Start no trial after so many seconds.", rich_help_panel=SEARCH),
+        typer.Option(min=0, help="Seconds after which no trial starts.", rich_help_panel=SEARCH),
     ] = None,
     storage: Annotated[
         str | None,
@@ -73,7 +71,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="auto|ADDRESS",
-            help="Run the trials on a Ray cluster: auto for this machine, or its address.",
+            help="Run the trials on a Ray cluster: its address, or auto for this machine.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -85,22 +83,22 @@ def tune(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="An option of the method, which stays fixed; may be repeated.",
+            help="Option of the method, which is then not tuned; may be repeated.",
         ),
     ] = None,
     data_options: DataOptions = None,
     ratio: Annotated[
-        float | None, typer.Option(help="Do not tune the share of the edges, but keep this one.")
+        float | None, typer.Option(help="Share of the edges to keep, which is then not tuned.")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Do not tune the learning rate, but keep this one.")
+        float | None, typer.Option(help="Learning rate, which is then not tuned.")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Largest number of epochs of a trial.")
+        int | None, typer.Option(min=1, help="Largest number of epochs per trial.")
     ] = None,
     batch_size: BatchSize = None,
     patience: Patience = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search and of every training.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of every training.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),
@@ -111,10 +109,10 @@ def tune(
 ) -> None:
     """Search for the ratio, learning rate, width and depth that are best on validation data.
 
-    Test data play no part. Trials that fall behind the median are stopped early.
-    What has ended is kept: the same command goes on where it was cut off, and with
-    more --trials it searches longer. It ends with the best recipe (best.toml), a
-    table of all trials and pictures of the search.
+    Test data are not used. Trials worse than the median are stopped early. Finished
+    trials are kept: the same command continues an interrupted search, and a larger
+    --trials extends one. The search ends with the best recipe (best.toml), a table
+    of all trials and plots of the search.
 
     \b
     [bold]Examples[/]
@@ -134,7 +132,7 @@ def tune(
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
         ),
     )
-    request.format()  # a wrong name is told at once
+    request.format()  # refuses a wrong name before torch is imported
     use_threads(threads)
     from gsina.runs.folder import check_folder
     from gsina.tuning.study import Search, default_storage
@@ -163,10 +161,10 @@ def _default_folder(recipe: Recipe) -> Path:
 
 def _introduce(search: Search) -> None:
     sizes = show.split_sizes(search.dataset)
-    show.say(f"{search.dataset.name}: {sizes}; test data are left out")
+    show.say(f"{search.dataset.name}: {sizes}; test data are not used")
     names = ", ".join(knob.name for knob in search.knobs)
     metric = metric_label(search.task.metric)
-    show.say(f"to vary: {names}; judged by validation {metric}")
+    show.say(f"to tune: {names}; scored by validation {metric}")
 
 
 def _search(
@@ -179,17 +177,17 @@ def _search(
     out: Path,
 ) -> None:
     from gsina.tuning.cluster import check_reachable, run_trials_on_ray
-    from gsina.tuning.report import write_tuned
+    from gsina.tuning.report import write_search
     from gsina.tuning.study import ended, hide_password, open_study, run_trials, summary
 
     if ray is not None:
         check_reachable(storage, ray)
     study = open_study(search, storage, name)
     before = summary(search, study)
-    if before.tried:
-        show.say(f"going on after {len(before.tried)} trials")
+    if before.trials:
+        show.say(f"continuing after {len(before.trials)} trials")
     interrupted = False
-    bar = Trials(trials, search.recipe.optimiser.epochs, search.task, before.tried)
+    bar = Trials(trials, search.recipe.optimiser.epochs, search.task, before.trials)
     try:
         with bar:
             run = (
@@ -204,42 +202,42 @@ def _search(
                 if ray is None
                 else run_trials_on_ray(search, storage, name, trials, ray, timeout=timeout)
             )
-            for tried in run:
-                bar.on_tried(tried)
+            for result in run:
+                bar.on_result(result)
     except KeyboardInterrupt:
         interrupted = True
-    tuned = summary(search, study)
-    written = write_tuned(tuned, study, out) if tuned.tried else []
-    _conclude(tuned, written, out)
+    found = summary(search, study)
+    written = write_search(found, study, out) if found.trials else []
+    _conclude(found, written, out)
     if (done := ended(study)) < trials:
         why = "interrupted" if interrupted else "time is up"
         show.say(f"{why}; {done} of {trials} trials are done and kept.")
-        show.say(f"go on with: {command(*map(hide_password, sys.argv[1:]))}")
+        show.say(f"continue with: {command(*map(hide_password, sys.argv[1:]))}")
     if interrupted:
         raise typer.Exit(show.INTERRUPTED)
 
 
-def _conclude(tuned: Tuned, written: list[Path], out: Path) -> None:
-    if tuned.best is None:
-        show.say("no trial has come to its end yet, so there is no best one.")
+def _conclude(found: SearchResult, written: list[Path], out: Path) -> None:
+    if found.best is None:
+        show.say("no trial has finished yet, so there is no best one.")
         return
-    task = tuned.search.task
-    names = [knob.name for knob in tuned.search.knobs]
+    task = found.search.task
+    names = [knob.name for knob in found.search.knobs]
     words = [name.replace("_", " ") for name in names]
     head = ("trial", f"validation {metric_label(task.metric)}", *words, "epochs")
     table = Table(*head, box=show.BOX)
     for column in table.columns[1:]:
         column.justify = "right"
-    for one in tuned.tried[:SHOWN]:
+    for one in found.trials[:SHOWN]:
         if one.value is not None:
             cells = [f"{one.settings[name]:g}" for name in names]
             value = metric_text(one.value, task.metric)
             table.add_row(str(one.number), value, *cells, str(one.epochs))
     show.console.print(table)
-    cut = sum(one.value is None for one in tuned.tried)
+    cut = sum(one.value is None for one in found.trials)
     stopped = f", {cut} of them stopped early" * bool(cut)
-    show.say(f"best of {len(tuned.tried)} trials{stopped}: {settings_text(tuned.best.settings)}")
+    show.say(f"best of {len(found.trials)} trials{stopped}: {settings_text(found.best.settings)}")
     show.say(f"written: {', '.join(path.name for path in written)} in {out}")
-    seed = ("--seed", str(tuned.search.seed)) if tuned.search.seed else ()
+    seed = ("--seed", str(found.search.seed)) if found.search.seed else ()
     best = command("train", "--recipe", out / "best.toml", *seed, "--out", out / "best")
     show.say(f"train it with: {best}")

@@ -24,8 +24,8 @@ from gsina.models.train import (
     Plan,
     default_options,
     first_epoch,
+    has_option,
     named_spec,
-    takes,
     train_model,
 )
 from gsina.nn.attention import Attention
@@ -245,7 +245,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         given |= {"temperature": self.temperature, "budget": self.budget}
         options = {name: value for name, value in given.items() if value is not None}
         for name, value in options.items():
-            if not takes(self.method, name):
+            if not has_option(self.method, name):
                 raise InputError(f"{self.method} has no {name}, got {value!r}; leave it out.")
         return default_options(self.method) | options | (self.method_options or {})
 

@@ -1,4 +1,4 @@
-"""How many pieces a part of a graph falls into."""
+"""Connected components of a part of a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from gsina.graphs.packed import PackedGraphs
 
 
-def count_pieces(part: Tensor, graphs: PackedGraphs) -> Tensor:
+def count_components(part: Tensor, graphs: PackedGraphs) -> Tensor:
     """Connected components that some edges of every graph form, whatever their direction.
 
     Args:
@@ -26,6 +26,6 @@ def count_pieces(part: Tensor, graphs: PackedGraphs) -> Tensor:
     size = int(graphs.node_ptr[-1])
     matrix = coo_array((np.ones(ends.shape[1], dtype=np.int8), tuple(ends)), shape=(size, size))
     _, label = connected_components(matrix, directed=False)
-    # A piece is a label that an edge has; its graph is that of any of its edges.
+    # A component is a label that an edge has; its graph is that of any of its edges.
     _, first = np.unique(label[ends[0]], return_index=True)
     return torch.bincount(graph[part][torch.from_numpy(first)], minlength=len(graphs))

@@ -1,4 +1,4 @@
-"""Places for the nodes of a graph: the same graph always gets the same."""
+"""Deterministic layout: coordinates for the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def layout(num_nodes: int, edges: NDArray[np.int64]) -> Floats:
     pivots = random.permutation(num_nodes)[:PIVOTS]
     distance = _distances(num_nodes, edges, np.arange(num_nodes) if small else pivots)
     place = _scaling(distance[pivots] if small else distance)
-    # Nodes with the same neighbours start at one point, and nothing but chance can part them.
+    # Nodes with the same neighbours start at one point, and only noise can separate them.
     size = (STARTS if num_nodes <= OFTEN else 1, num_nodes, 2)
     starts = place + random.normal(scale=0.05 if small else 0.3, size=size)
     if not small:
@@ -74,7 +74,7 @@ def _minimise_stress(starts: Floats, distance: Floats, steps: int) -> Floats:
     Args:
         starts: Places to start from ``[S, N, 2]``.
         distance: Steps between all nodes ``[N, N]``.
-        steps: At most so many moves.
+        steps: Largest number of moves.
 
     Returns:
         The places with the least stress ``[N, 2]``.
@@ -106,7 +106,7 @@ def _lengths(place: Floats) -> Floats:
 
 
 def _lie_flat(place: Floats) -> Floats:
-    """Turn the main axis to the horizontal, with signs that do not hang on the solver's."""
+    """Turn the main axis to the horizontal, with signs that do not depend on the solver."""
     centred = place - place.mean(0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     turned: Floats = centred @ axes[:, ::-1]

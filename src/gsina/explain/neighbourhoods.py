@@ -19,7 +19,7 @@ HOPS = 2
 
 
 class Neighbourhoods(NamedTuple):
-    """One small graph for every node that was asked for.
+    """One small graph for every requested node.
 
     Attributes:
         graphs: The neighbourhoods; the label of each is that of its node.
@@ -37,7 +37,7 @@ class Neighbourhoods(NamedTuple):
 def neighbourhoods(
     graphs: PackedGraphs, predictions: Predictions, nodes: Tensor, names: Sequence[str]
 ) -> Neighbourhoods:
-    """Cut out what lies around some nodes of one graph.
+    """Cut out the neighbourhoods of some nodes of one graph.
 
     Args:
         graphs: The graph.

@@ -1,4 +1,4 @@
-"""A page of the graphs of a file that the model is surest of."""
+"""A page of the most confident predictions for the graphs of a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gsina.training.evaluate import Predictions
 THEN = "scores of the model when it was trained"
 
 
-class Found(NamedTuple):
+class RankedGraph(NamedTuple):
     """One graph of the page; sorted by the first two."""
 
     sure: float
@@ -46,12 +46,12 @@ def explain_files(
 
     Args:
         model: The model.
-        files: Files as its format has them; those of graphs are read piece by piece.
+        files: Files as its format has them; those of graphs are read in chunks.
         out: The page.
         top: How many; of numbers those with the largest predictions.
         names: The column that names a row, such as that of the SMILES; by default as in training.
-        model_name: Name of the model's folder, to say on the page.
-        on_rows: Called after every piece of the file.
+        model_name: Name of the model's folder, shown on the page.
+        on_rows: Called after every chunk of the file.
     """
     found = read_files(model, files, names)
     if isinstance(found, Rows):
@@ -69,22 +69,22 @@ def _explain_rows(
     on_rows: OnRows | None,
 ) -> Summary:
     summary = Summary()
-    best: list[Found] = []
+    best: list[RankedGraph] = []
     column = rows_of_file.name
-    for piece in rows_of_file.chunks:
-        if len(piece.graphs):
-            rows = [piece.rows[place] for place in piece.position.tolist()]
-            graphs = replace(piece.graphs, y=truth(model, rows))
+    for chunk in rows_of_file.chunks:
+        if len(chunk.graphs):
+            rows = [chunk.rows[place] for place in chunk.position.tolist()]
+            graphs = replace(chunk.graphs, y=truth(model, rows))
             found = model.predict(graphs)
             sure = confidence(model, found.logits)
             for graph in sure.topk(min(top, len(sure))).indices.tolist():
-                order = -(summary.rows + int(piece.position[graph]))
+                order = -(summary.rows + int(chunk.position[graph]))
                 name = rows[graph][column].strip()
                 if len(best) < top or (float(sure[graph]), order) > best[0][:2]:
-                    one = Found(float(sure[graph]), order, name, *_one(graphs, found, graph))
+                    one = RankedGraph(float(sure[graph]), order, name, *_one(graphs, found, graph))
                     (heapq.heappushpop if len(best) >= top else heapq.heappush)(best, one)
-        summary.rows += len(piece.rows)
-        summary.unreadable += len(piece.reasons)
+        summary.rows += len(chunk.rows)
+        summary.unreadable += len(chunk.reasons)
         if on_rows is not None:
             on_rows(summary.rows)
     if not best:
@@ -148,6 +148,6 @@ def _order(model: Model) -> str:
 def _one(graphs: PackedGraphs, found: Predictions, graph: int) -> tuple[PackedGraphs, Predictions]:
     rows = graphs.rows_of(graph)
     parts = take(found, rows | {"label": rows["graph"]})
-    # Copies, for a view would keep the whole piece of the file in memory.
+    # Copies, for a view would keep the whole chunk in memory.
     copies = {name: value.clone() for name, value in parts.items()}
     return graphs[[graph]], replace(found, **copies)

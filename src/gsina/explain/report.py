@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
-from gsina.explain.page import Whole, page_graphs, write_page
+from gsina.explain.page import WholeGraph, page_graphs, write_page
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
@@ -89,16 +89,16 @@ def node_page(
     name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
-    **said: Any,
+    **options: Any,
 ) -> None:
-    """Write the neighbourhoods of some nodes as a page; ``said`` goes on to :func:`page`."""
+    """Write the neighbourhoods of some nodes as a page; ``options`` go on to :func:`page`."""
     found = model.predict(graphs)
     around = neighbourhoods(graphs, found, nodes, names)
     chosen = [names[i] for i in nodes.tolist()]
     whole = None
     if found.scores is not None:
         edges = count_edges(Groups.single(found.scores.numel()), graphs.reverse, "cpu")
-        whole = Whole(found.scores, int(edges))
+        whole = WholeGraph(found.scores, int(edges))
     page(
         path,
         model,
@@ -111,7 +111,7 @@ def node_page(
         whole=whole,
         node_labels=around.node_labels,
         centres=around.centres,
-        **said,
+        **options,
     )
 
 
@@ -124,7 +124,7 @@ def page(
     name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
-    whole: Whole | None = None,
+    whole: WholeGraph | None = None,
     node_labels: Sequence[Sequence[str]] | None = None,
     centres: Sequence[int] | None = None,
     scores_caption: str = "",
@@ -138,7 +138,7 @@ def page(
         model: The model.
         graphs: The graphs, or parts of one.
         predictions: The model's, for these.
-        names: One name a graph.
+        names: One name per graph.
         name: Name of the data, for the headline.
         summary: Names and values to show on top.
         notes: Sentences to show on top.
@@ -218,7 +218,7 @@ def scores_table(model: Model) -> list[list[str]]:
 
 
 def _some(ids: Tensor, most: int) -> Tensor:
-    """At most so many ids, drawn always alike and in order."""
+    """A limited sample of the ids, always the same, in order."""
     if len(ids) <= most:
         return ids
     drawn = torch.randperm(len(ids), generator=torch.Generator().manual_seed(0))[:most]

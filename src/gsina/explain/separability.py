@@ -1,4 +1,4 @@
-"""How well an attention tells the explanation from the background: numbers and a picture.
+"""How well attention separates the explanation from the background: numbers and a picture.
 
 The numbers compare two distributions of edge attention: of the edges outside the true explanation
 (background) and of those inside. The picture is the first figure of the GSINA paper: for each
@@ -26,7 +26,7 @@ from gsina.graphs.packed import PackedGraphs
 
 Floats = NDArray[np.float64]
 
-#: Blue and vermilion of Okabe and Ito, told apart with any kind of colour vision.
+#: Blue and vermilion of Okabe and Ito, distinct for colour-blind readers.
 BACKGROUND, EXPLANATION, INK = "#0072B2", "#D55E00", "#222222"
 #: Viridis without its darkest part: the lowest attention must not look like black, no edge.
 COLOURS = ListedColormap(colormaps["viridis"](np.linspace(0.18, 1, 256))).with_extremes(bad="black")
@@ -58,7 +58,7 @@ class Separability(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """What one method says of a batch.
+    """The attention of one method on a batch.
 
     Attributes:
         title: Name of the method, with its settings.
@@ -118,7 +118,7 @@ def _overlap(place: Floats, bars: int, one: Floats, other: Floats) -> float:
 
 
 def heat_map(attention: Tensor, graphs: PackedGraphs) -> Floats:
-    """Attention as an image: a row a graph, in descending order, NaN where a graph has no edge.
+    """Attention as an image: one row per graph, in descending order, NaN where a graph has no edge.
 
     Returns:
         ``[G, longest]``; the graph with the most edges first.

@@ -114,15 +114,15 @@ def find_format(text: str) -> Format | None:
             return one
     if path.exists():
         known = ", ".join(one.description for one in FORMATS.values() if one.suffixes)
-        raise InputError(f"{path} is of no known kind; expected {known}.")
+        raise InputError(f"{path} has an unknown file format; expected {known}.")
     return None
 
 
 def format_of(reading: dict[str, Any]) -> Format:
-    """The format that reads more of what a model was trained on.
+    """The format that reads more graphs like those that a model was trained on.
 
     Raises:
-        InputError: No file can.
+        InputError: No file format gives such graphs.
     """
     kind = str(reading.get("kind"))
     if kind == "nodes" and "columns" not in reading:

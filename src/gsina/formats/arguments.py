@@ -1,4 +1,4 @@
-"""From what a command line says about a user's files to the options of their reader."""
+"""Turn command-line options for a user's files into options of their reader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gsina.errors import InputError
 from gsina.formats.base import FileOptions
 from gsina.formats.table import header
 
-#: Options of tables of nodes that mean nothing for other files.
+#: Options that only tables of nodes have.
 NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature")
 #: The option that names the column of a rule.
 COLUMN_OPTIONS = {"time": "--time", "column": "--environment", "own": "--split-column"}

@@ -1,4 +1,4 @@
-"""From graphs, labels and a split to a dataset, and sentences about its rows."""
+"""Assemble a dataset from graphs, labels and a split, and write warnings about its rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import find_scaling
 from gsina.graphs.splits import Split
 
-#: Rows that a message names before it says how many more there are.
+#: Rows named in a message; of the others only the number is given.
 NAMED = 5
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of a file that is read piece by piece.
+    """Some rows of a file that is read in chunks.
 
     Attributes:
         rows: Text of every row, in the order of the file.
@@ -45,9 +45,9 @@ class Rows:
     """Graphs of a file that come row by row.
 
     Attributes:
-        chunks: The file, piece by piece.
+        chunks: The content of the file in chunks.
         name: The column that names a row.
-        header: All columns; ``None`` if those of the first row are all.
+        header: All columns; ``None`` if the first row has all of them.
     """
 
     chunks: Iterator[Chunk]
@@ -115,13 +115,13 @@ def assemble(
         parts = {part: ids[labels.known[ids]] for part, ids in split.parts.items()}
         whole = replace(graphs, node_y=labels.y)
         splits = {part: replace(whole, mask=_mask(ids, len(names))) for part, ids in parts.items()}
-        told_of = parts | {"all": np.arange(len(names))}
+        origin_ids = parts | {"all": np.arange(len(names))}
     else:
         groups = split.environment
         environment = graphs.environment if groups is None else torch.from_numpy(groups)
         whole = replace(graphs, y=labels.y, environment=environment)
         splits = {part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()}
-        told_of = dict(split.parts)
+        origin_ids = dict(split.parts)
     return Dataset(
         name=name,
         task=labels.task,
@@ -139,8 +139,8 @@ def assemble(
         class_names=labels.class_names,
         origin=replace(
             origin,
-            names={part: _pick(names, ids) for part, ids in told_of.items()},
-            rows={part: _pick(rows, ids) for part, ids in told_of.items()},
+            names={part: _pick(names, ids) for part, ids in origin_ids.items()},
+            rows={part: _pick(rows, ids) for part, ids in origin_ids.items()},
             split=split.source,
         ),
     )

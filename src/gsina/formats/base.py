@@ -1,4 +1,4 @@
-"""`Format`: one kind of file that users bring; and what a command line says about such files.
+"""`Format`: one kind of user file; `FileOptions`: the command-line options for such files.
 
 Everything that depends on the kind of file asks its format: how it is recognised, which options it
 understands, how it is read for training, and how it is read again for predictions. The code of a
@@ -64,7 +64,7 @@ class Format:
         suffixes: Endings of its files; a further ``.gz`` is allowed.
         description: What it is, to end "expected ...".
         new_files: The files of a prediction on the command line, as an example.
-        arguments: From what a command line says, and the file, to options of the reader.
+        arguments: Turns command-line options and the file into options of the reader.
         weights: Names of the columns with the weights of edges and nodes.
         molecules: Whether its graphs are molecules, whose names are SMILES.
     """
@@ -106,7 +106,7 @@ class Format:
         return found
 
     def version(self, reading: dict[str, Any]) -> int:
-        """The version of the features that this package makes when it reads so."""
+        """The version of the features that this package makes now for such a reading."""
         version_of = getattr(self.code, "version_of", None)
         return 1 if version_of is None else int(version_of(reading))
 

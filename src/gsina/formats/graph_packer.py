@@ -34,7 +34,7 @@ class Packer:
         node_features: Width of the node features, by default that of the first graph.
         edge_features: Width of the edge features (0 for none), by default that of the first graph
             with edges.
-        edge_constant: Features of every edge of a graph that says nothing of them.
+        edge_constant: Features of every edge of a graph without edge features.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class Packer:
         self._loops = self._edgeless = 0
 
     def fresh(self) -> Packer:
-        """An empty one for graphs of the same shape."""
+        """An empty packer for graphs of the same shape."""
         return Packer(self.node_features, self.edge_features, self.edge_constant)
 
     def add(self, graph: Graph) -> None:
-        """Take one more graph."""
+        """Add a graph."""
         width = graph.x.shape[1]
         if width != (self.node_features or width):
             raise Problem(f"its nodes have {width} features, expected {self.node_features}")
@@ -157,7 +157,7 @@ def _features(rows: Any, what: str) -> Floats:
 
 
 def _has_text(rows: Any) -> bool:
-    """NumPy would read the text "1" as a number."""
+    """Whether there is text, as NumPy would read the text "1" as a number."""
     if not isinstance(rows, list):
         return True
     return any(

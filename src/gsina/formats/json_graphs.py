@@ -1,4 +1,4 @@
-"""Graphs from JSON: a file with one graph a line, a file with a list, or a folder of files."""
+"""Graphs from JSON: a file with one graph per line, a file with a list, or a folder of files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Wish, read_labels
 from gsina.graphs.splits import RULES, check_rule, divide
 
-#: Bytes of a JSON list that is still read whole; lines are for more.
+#: Size in bytes up to which a JSON list is read; larger data need one graph per line.
 LARGEST_LIST = 1 << 30
 GRAPH_RULES = tuple(rule for rule in RULES if rule != "scaffold")
 #: Keys that make the graph; all others are fields that a split may use.
@@ -27,7 +27,7 @@ GRAPH_KEYS = ("nodes", "edges", "edge_features")
 
 
 class Item(NamedTuple):
-    """One graph as it is in the file: its row, its id, and its object or why there is none."""
+    """One graph of a file: its row, its id, and its JSON object or why there is none."""
 
     number: int
     name: str
@@ -124,15 +124,15 @@ def stream_graphs(
     edge_features: int | None = None,
     edge_constant: Sequence[float] | None = None,
 ) -> Iterator[Chunk]:
-    """Read graphs piece by piece; memory does not grow with the length of a ``.jsonl`` file.
+    """Read graphs in chunks; memory does not grow with the length of a ``.jsonl`` file.
 
     Args:
         path: As in :func:`read_graphs`.
-        chunk: Graphs of one piece.
+        chunk: Graphs per chunk.
         directed: As in :func:`read_graphs`.
         node_features: Width that node features must have, by default that of the first graph.
         edge_features: Width that edge features must have (0 for none), likewise.
-        edge_constant: Features of every edge of a graph that says nothing of them.
+        edge_constant: Features of every edge of a graph without edge features.
     """
     packer = Packer(node_features, edge_features, edge_constant)
     for piece in in_pieces(_items(Path(path)), chunk):
@@ -169,7 +169,7 @@ def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
-    """JSON gives any graphs whose features are plain numbers."""
+    """How to read graphs from JSON, if their features are plain numbers."""
     if dataset.task.level != "graph" or dataset.node_sizes or dataset.edge_sizes:
         return None
     train = dataset.train
@@ -182,7 +182,7 @@ def reading_of(dataset: Dataset) -> dict[str, Any] | None:
     }
     edges = train.edge_attr
     if edges is not None and len(edges) and bool((edges == edges[0]).all()):
-        reading["edge_constant"] = edges[0].tolist()  # nobody has to write down what says nothing
+        reading["edge_constant"] = edges[0].tolist()  # so that new files may leave it out
     return reading
 
 
@@ -217,7 +217,7 @@ def _items(path: Path) -> Iterator[Item]:
         return
     if path.suffixes and path.suffixes[0].lower() in (".csv", ".tsv", ".xlsx"):
         raise InputError(
-            f"{path.name} is a table; expected graphs: a .jsonl file with one graph a line, or a "
+            f"{path.name} is a table; expected graphs: a .jsonl file with one graph per line, or a "
             "folder of .json files."
         )
     for number, line in enumerate(lines(path), start=1):
@@ -236,8 +236,8 @@ def _other_files(path: Path) -> tuple[str, ...]:
 def _list(path: Path) -> Iterator[Item]:
     if path.exists() and path.stat().st_size > LARGEST_LIST:
         raise InputError(
-            f"{path.name} has {path.stat().st_size:,} bytes; write one graph a line into a .jsonl "
-            "file, which is read piece by piece."
+            f"{path.name} has {path.stat().st_size:,} bytes; write one graph per line into a "
+            ".jsonl file, which is read in chunks."
         )
     try:
         values = json.loads("".join(lines(path, longest=LARGEST_LIST)))

@@ -42,7 +42,7 @@ def read_molecules(
 ) -> Dataset:
     """Read molecules with labels and divide them.
 
-    The graphs are kept in the cache folder, so that the next reading is quick.
+    The graphs are kept in the cache folder, so that reading them again is fast.
 
     Args:
         path: A CSV file, perhaps packed with gzip.
@@ -110,12 +110,12 @@ def read_molecules(
 def stream_molecules(
     path: Path | str, smiles: str, *, chunk: int = 2048, features: str = "ogb"
 ) -> Iterator[Chunk]:
-    """Read a CSV file of molecules piece by piece; memory does not grow with its length.
+    """Read a CSV file of molecules in chunks; memory does not grow with its length.
 
     Args:
         path: A CSV file, perhaps packed with gzip.
         smiles: Name of the column of SMILES.
-        chunk: Rows of one piece.
+        chunk: Rows per chunk.
         features: ``ogb``, or ``drugood`` for those of that benchmark.
     """
     check_columns(header(path), [smiles], path)
@@ -151,7 +151,7 @@ def version_of(reading: dict[str, Any]) -> int:
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
-    """A table of SMILES gives the molecules of the benchmarks too."""
+    """How to read molecules of the benchmarks from a table of SMILES."""
     columns = {"smiles": "smiles", "targets": list(dataset.target_names)}
     if (dataset.node_sizes, dataset.edge_sizes) == (ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES):
         return {"kind": "molecules", "version": FEATURES_VERSION, "columns": columns}

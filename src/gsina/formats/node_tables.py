@@ -24,7 +24,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts, at_random, by_marks, by_order, times
 from gsina.graphs.splits import finish
 
-#: Rows that are turned into numbers at once.
+#: Rows converted to numbers at a time.
 BLOCK = 8192
 
 
@@ -106,7 +106,7 @@ def read_nodes(
     elif rule == "own":
         parts = by_marks(cells, found.rows, str(column), gaps=True, file=file)
         if empty := sum(not cell.strip() for cell in cells):
-            warnings += (f"{empty} nodes have no word in {column!r} and are in no split.",)
+            warnings += (f"{empty} nodes have an empty {column!r} and are in no split.",)
     else:
         parts = at_random(labels, seed, NODE_SHARES)
     split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
@@ -153,7 +153,7 @@ def read_node_graph(
         source: Column of the edge list with the id where an edge starts.
         target: Column of the edge list with the id where it ends.
         features: Columns of node features; by default all others.
-        extra: Columns to hand back as text.
+        extra: Further columns, returned as text.
         directed: Whether an edge goes one way only.
     """
     nodes_path, edges_path = Path(nodes_csv), Path(edges_csv)
@@ -215,7 +215,7 @@ def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
-    """Two tables give any nodes whose features are plain numbers, edges without features."""
+    """How to read two tables, if nodes have plain numbers and edges no features."""
     train = dataset.train
     if dataset.task.level != "node" or dataset.node_sizes or train.num_edge_features:
         return None
@@ -265,9 +265,9 @@ def _nodes(
 def _numbers(
     texts: list[list[str]], rows: list[int], features: list[str], path: Path, advice: str
 ) -> NDArray[np.float32]:
-    """Cells of a block as numbers ``[rows, features]``, or an error that names the first wrong."""
+    """Cells of a block as numbers ``[rows, features]``, or an error about the first wrong one."""
     try:
-        with np.errstate(over="ignore"):  # Told below.
+        with np.errstate(over="ignore"):  # Reported below.
             values = np.array(texts).astype(np.float32)
     except ValueError:
         values = np.full((1, 1), np.nan, dtype=np.float32)
@@ -291,7 +291,7 @@ def _numbers(
 def _edges(
     path: Path, source: str, target: str, place: dict[str, int], table: str
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """Edges ``[2, E]`` as node numbers, each once, and what to tell about them."""
+    """Edges ``[2, E]`` as node numbers, each once, and warnings about them."""
     columns, rows = records(path)
     check_columns(columns, [source, target], path)
     ends_of = itemgetter(columns.index(source), columns.index(target))
@@ -323,27 +323,27 @@ def _edges(
     _, first_of = np.unique(ends[:, 0] * len(place) + ends[:, 1], return_index=True)
     new = np.zeros(len(ends), dtype=bool)
     new[first_of] = True
-    told: list[str] = []
+    notes: list[str] = []
     if repeats := int((~new).sum()):
         row = numbers[int(new.argmin())]
-        told.append(
+        notes.append(
             f"{repeats} rows of {path.name} repeat an edge, which counts once; the first is row "
             f"{row}."
         )
     loops = new & (ends[:, 0] == ends[:, 1])
     if loops.any():
         row = numbers[int(loops.argmax())]
-        told.append(
+        notes.append(
             f"{int(loops.sum())} edges of {path.name} lead from a node to itself and are kept; the "
             f"first is row {row}."
         )
     ends = ends[new]
     if others := [name for name in columns if name not in (source, target)]:
-        told.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
-    return torch.from_numpy(ends.T.copy()), tuple(told)
+        notes.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
+    return torch.from_numpy(ends.T.copy()), tuple(notes)
 
 
 def _check_width(block: Sequence[tuple[int, list[str], Any]], path: Path) -> None:
     for row, _, problem in block:
         if problem:
-            raise InputError(f"row {row} of {path.name}: {problem}; mend the row.")
+            raise InputError(f"row {row} of {path.name}: {problem}; correct the row.")

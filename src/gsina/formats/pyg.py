@@ -1,4 +1,4 @@
-"""Graphs that are already objects: lists of PyG ``Data``."""
+"""Datasets from lists of PyG ``Data`` objects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def from_pyg(
     seed: int = 0,
     name: str = "graphs",
 ) -> Dataset:
-    """Take PyG ``Data`` objects with ``y``, already divided or to be divided.
+    """A dataset of PyG ``Data`` objects with ``y``, already split or to be split.
 
     Args:
         train: Graphs to train on; all graphs, if neither ``val`` nor ``test`` is given.
@@ -59,11 +59,11 @@ def from_pyg(
         )
     else:
         starts = np.cumsum([0, *(len(part) for part in given.values())])
-        own: Parts = {
+        given_parts: Parts = {
             part: np.arange(start, end)
             for part, start, end in zip(given, starts[:-1], starts[1:], strict=True)
         }
-        parts = finish(own, labels, rule="own", seed=seed, needed=("train",))
+        parts = finish(given_parts, labels, rule="own", seed=seed, needed=("train",))
     return assemble(
         name,
         graphs,

@@ -1,7 +1,7 @@
-"""Text files of users, line by line: CSV with row numbers, in memory that does not grow.
+"""Users' text files, read line by line in constant memory: CSV with row numbers.
 
 A row number is what a spreadsheet shows: the header is row 1, and a cell with line breaks in quotes
-is one row. Files may be packed with gzip.
+is one row. Files may be compressed with gzip.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Records = Iterator[tuple[int, list[str], str | None]]
 
 #: Bytes of the longest line that is read. Longer ones are refused without reading them whole.
 LONGEST_LINE = 10_000_000
-#: What may stand between two cells; the one that the header has most of is taken.
+#: Supported delimiters; the most frequent one in the header is used.
 DELIMITERS = ",\t;"
-#: What people put there too, which is not understood.
+#: Delimiters that other programs write, which are not supported.
 OTHER_DELIMITERS = r"\||:|\s+"
 GZIP, UTF8_BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -95,7 +95,7 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(
                 f"{path.name} is not a whole gzip file (it breaks off after line {number}); "
-                "pack or fetch it again."
+                "compress or download it again."
             ) from error
 
 
@@ -106,7 +106,7 @@ def header(path: Path | str) -> list[str]:
 
 
 def records(path: Path | str, *, longest: int | None = None) -> tuple[list[str], Records]:
-    """Column names of a table, and its rows below them as number, cells and problem.
+    """Column names of a table, and its rows as number, cells and problem.
 
     Blank lines are numbered but are no rows, except in a table of one column, where they are empty
     cells. The problem says if a row has too few or too many cells, and is ``None`` otherwise.
@@ -148,20 +148,20 @@ def read_columns(path: Path | str, names: Sequence[str]) -> Columns:
 
 
 def in_pieces(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """The items in lists of ``size``, the last perhaps shorter."""
+    """The items in lists of ``size``; the last may be shorter."""
     if size < 1:
-        raise InputError(f"a piece needs room for at least one row, got {size}.")
+        raise InputError(f"a chunk needs at least one row, got {size}.")
     source = iter(items)
     while piece := list(islice(source, size)):
         yield piece
 
 
-def check_columns(there: Iterable[str], asked: Iterable[str], path: Path | str) -> None:
+def check_columns(present: Iterable[str], wanted: Iterable[str], path: Path | str) -> None:
     """Raise if a column is not there; the message lists those that are.
 
     Where the first line does not look like names of columns at all, the message says so instead.
     """
-    known, names, file = list(there), list(dict.fromkeys(asked)), Path(path).name
+    known, names, file = list(present), list(dict.fromkeys(wanted)), Path(path).name
     if names and not set(names) & set(known):
         if len(known) == 1 and len(re.split(OTHER_DELIMITERS, known[0])) > 1:
             raise InputError(
@@ -219,7 +219,7 @@ def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
     if len(line) > longest:
         raise InputError(
             f"line {number} of {path.name} has more than {longest:,} bytes; expected one row or "
-            "one graph a line: check that the file is what it should be."
+            "one graph per line: check that the file is what it should be."
         )
     if number == 1:
         if line.startswith(UTF16_BOMS):
@@ -245,7 +245,7 @@ def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
 
 
 def _start(text: Iterator[str], path: Path) -> tuple[str, list[str]]:
-    """Delimiter and column names; ``text`` stands behind the header after it."""
+    """Delimiter and column names; reads the header from ``text``."""
     first = next(text, "")
     if not first.strip():
         raise InputError(f"{path.name} is empty; expected a header with column names and rows.")

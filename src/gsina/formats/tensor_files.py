@@ -60,7 +60,7 @@ def read_data_file(
     _check_there(tensors, NEEDED, path)
     y = tensors["y"]
     if y.dim() not in (1, 2) or not y.numel():
-        raise InputError(f"{path.name}: y is {list(y.shape)}; expected a label a node, [N].")
+        raise InputError(f"{path.name}: y is {list(y.shape)}; expected one label per node, [N].")
     count = len(y)
     graphs = _graph(tensors, count, path)
     names = [str(node) for node in range(count)]
@@ -87,14 +87,14 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
     """Read one graph without labels, for instance to predict; see :func:`read_data_file`.
 
     Raises:
-        InputError: There is neither ``x`` nor ``y`` to tell how many nodes there are, or the file
-            is no such file.
+        InputError: There is neither ``x`` nor ``y`` to count the nodes by, or the file is not a
+            file of tensors.
     """
     path = Path(path)
     tensors = _tensors(path)
-    told = next((name for name in ("x", "y") if name in tensors), "x")
-    _check_there(tensors, ("edge_index", told), path)
-    return _graph(tensors, len(tensors[told]), path)
+    counted = next((name for name in ("x", "y") if name in tensors), "x")
+    _check_there(tensors, ("edge_index", counted), path)
+    return _graph(tensors, len(tensors[counted]), path)
 
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
@@ -109,7 +109,7 @@ def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
-    """Tensors give any nodes whose features are plain numbers."""
+    """How to read a file of tensors, if node features are plain numbers."""
     if dataset.task.level != "node" or dataset.node_sizes or dataset.edge_sizes:
         return None
     return {"kind": "nodes", "version": 1}
@@ -193,7 +193,7 @@ def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:
 
 
 def _cells(y: Tensor) -> dict[str, list[str]]:
-    """Labels as the text of cells, one column a target."""
+    """Labels as the text of cells, one column per target."""
     columns = (y[:, None] if y.dim() == 1 else y).t()
     names = ["y"] if len(columns) == 1 else [f"y {i}" for i in range(1, len(columns) + 1)]
     missing = (columns < 0) if not y.is_floating_point() else columns.isnan()
@@ -235,7 +235,7 @@ def _parts(
 
 
 def _values(tensors: dict[str, Tensor], name: str, count: int, path: Path) -> list[str]:
-    """A tensor to split by as the text of cells, one a node."""
+    """A tensor to split by as the text of cells, one per node."""
     check_name(name, tensors, f"tensor of {path.name}")
     values = tensors[name]
     if values.shape != (count,) or not bool(values.isfinite().all()):

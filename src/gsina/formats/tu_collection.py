@@ -59,5 +59,5 @@ def read_tu_graphs(
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
-    """New graphs come as JSON."""
+    """Always ``None``: new graphs are read from JSON."""
     return None

@@ -1,4 +1,4 @@
-"""A short page about a model, for those who are handed its folder."""
+"""The model card: a short page for those who receive a model folder."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def model_card(model: Model) -> str:
         lines.append(f"- **Split**: {_text(data['split'])}")
     settings = made.method_options | made.backbone_options
     if settings:
-        told = ", ".join(f"{name} {value}" for name, value in settings.items())
-        lines.append(f"- **Settings**: {_text(told)}")
+        text = ", ".join(f"{name} {value}" for name, value in settings.items())
+        lines.append(f"- **Settings**: {_text(text)}")
     lines += ["", *_scores(model)]
     lines += [
         "## Use",
@@ -69,8 +69,8 @@ def _predicts(model: Model) -> str:
 
 def _sizes(model: Model) -> str:
     sizes = model.data.get("sizes") or {}
-    told = [f"{count:,} {SPLITS.get(split, split)}" for split, count in sizes.items()]
-    return ", ".join(told) or "unknown data"
+    parts = [f"{count:,} {SPLITS.get(split, split)}" for split, count in sizes.items()]
+    return ", ".join(parts) or "unknown data"
 
 
 def _scores(model: Model) -> list[str]:

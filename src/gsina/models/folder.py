@@ -31,10 +31,10 @@ MakeSpec = Callable[[Architecture], NetworkSpec]
 
 
 def save_model(folder: Path | str, model: Model) -> None:
-    """Write a model; if this is cut off, the folder holds the model that was there before.
+    """Write a model; if this is interrupted, the folder still holds the old model.
 
     Args:
-        folder: Made if it is not there. Other files in it are left alone.
+        folder: Created if needed. Other files in it are left alone.
         model: What to write.
 
     Raises:
@@ -45,7 +45,7 @@ def save_model(folder: Path | str, model: Model) -> None:
     _check_json(meta)
     _keep_weights(folder)
     save_tensors(folder / WEIGHTS, model.method.state_dict(), {"format": FORMAT})
-    # The digest ties the two files together: a mixture of two models is told from a whole one.
+    # The digest ties the two files together, so that files of two models are not mixed.
     save_json(folder / META, meta | {"weights": _digest(folder / WEIGHTS)})
     (folder / BEFORE).unlink(missing_ok=True)
     with write_aside(folder / CARD) as file:
@@ -57,7 +57,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
 
     Args:
         folder: The model folder, or the folder of a run that has it as ``model``.
-        make_spec: For a model with a network of the user's own: how to make it.
+        make_spec: Makes the network, for a model with the user's own.
 
     Raises:
         MissingFileError: There is no model, or a file of it is missing.
@@ -71,7 +71,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:
             raise InputError(
-                f"the model in {folder} has a network of its user's own, "
+                f"the model in {folder} has a user-defined network, "
                 f"{architecture.backbone}; load it with backbone=<that class>."
             )
         task = Task(**meta["task"])
@@ -204,12 +204,12 @@ def _architecture(values: dict[str, Any]) -> Architecture:
 
 
 def _keep_weights(folder: Path) -> None:
-    """Hold on to the weights that the description belongs to, until both are replaced."""
+    """Keep a copy of the old weights until weights and description are both replaced."""
     try:
         digest = json.loads((folder / META).read_text(encoding="utf-8"))["weights"]
         whole = _digest(folder / WEIGHTS) == digest
     except (OSError, ValueError, KeyError, TypeError):
-        return  # there is no whole model to lose
+        return  # there is no complete model to keep
     if whole:
         with write_aside(folder / BEFORE) as file, (folder / WEIGHTS).open("rb") as weights:
             shutil.copyfileobj(weights, file)
@@ -221,7 +221,7 @@ def _load_weights(path: Path, model: Model, digest: str) -> None:
             f"the model in {path.parent} has no {path.name}; copy or train the model again."
         )
     before = path.with_name(BEFORE)
-    if _digest(path) != digest and before.is_file():  # the writing of another model was cut off
+    if _digest(path) != digest and before.is_file():  # writing another model was interrupted
         path = before
     if _digest(path) != digest:
         raise InputError(

@@ -1,4 +1,4 @@
-"""`Model`: trained weights together with all that is needed to use them."""
+"""`Model`: trained weights with everything needed to use them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gsina.training.evaluate import Predictions, predict, score
 
 @dataclass(frozen=True)
 class Scale:
-    """Mean and standard deviation of every target ``[outputs]``; regression trains without units.
+    """Mean and standard deviation of every target ``[outputs]``, to standardise regression.
 
     Attributes:
-        mean: Over the training labels that are there.
-        std: The same; 1 for a target that is constant.
+        mean: Over the known training labels.
+        std: The same; 1 for a constant target.
     """
 
     mean: tuple[float, ...]
@@ -47,7 +47,7 @@ class Scale:
         return cls(tuple(mean.tolist()), tuple(std.tolist()))
 
     def remove(self, y: Tensor) -> Tensor:
-        """Labels without units."""
+        """Standardised labels."""
         return ((y.double() - torch.tensor(self.mean)) / torch.tensor(self.std)).float()
 
     def restore(self, values: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ class Scale:
         return (values.double() * std + mean).to(values.dtype)
 
     def apply(self, dataset: Dataset) -> Dataset:
-        """The dataset with labels without units."""
+        """The dataset with standardised labels."""
         name = "node_y" if dataset.task.level == "node" else "y"
         changed: dict[str, PackedGraphs] = {}
         for split, graphs in dataset.splits.items():
@@ -113,7 +113,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Model:
-    """A trained method that knows its features, its labels and where it comes from.
+    """A trained method with its features, its labels and its origin.
 
     Attributes:
         method: The method with its weights.

@@ -30,12 +30,12 @@ OnRows = Callable[[int], None]
 
 @dataclass
 class Summary:
-    """What a prediction of a file came to.
+    """Counts and times of the prediction of a file.
 
     Attributes:
         rows: Rows of the file.
         unreadable: Those without a prediction.
-        seconds: Time in all.
+        seconds: Total time.
         model_seconds: Time of the model itself.
     """
 
@@ -56,17 +56,17 @@ def predict_files(
 ) -> Summary:
     """Write one row for every row of a file, in order, with the prediction behind its columns.
 
-    Of molecules and graphs, a row that cannot be read has an empty prediction and a ``reason``. The
-    file appears when all is written; if it cannot be read on from some line, with the pieces before
-    it. Of nodes, the weights of the edges are written beside ``out`` (:func:`edges_file`).
+    A molecule or graph that cannot be read has an empty prediction and a ``reason``. The file
+    appears when all is written; if reading fails at some line, it has the chunks before that line.
+    For nodes, the weights of the edges are written beside ``out`` (:func:`edges_file`).
 
     Args:
         model: The model.
         files: Files as its format has them.
-        out: Where to; ``.jsonl`` gives one object per line, all else CSV.
+        out: Output file; ``.jsonl`` gives one object per line, all else CSV.
         names: The column that names a row, such as that of the SMILES; by default as in training.
         with_attention: Whether to add the weights of edges and nodes.
-        on_rows: Called after every piece of the file.
+        on_rows: Called after every chunk of the file.
     """
     summary, began = Summary(), time.perf_counter()
     found = read_files(model, files, names)
@@ -106,9 +106,9 @@ def _predict_rows(
 
 
 def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iterator[Row]:
-    """The rows up to a line that nothing can be read behind; what is predicted is not lost.
+    """The rows before the first error, which goes to ``problems``, so that they are not lost.
 
-    A file that has nothing before such a line is an error at once.
+    An error before the first row is raised.
     """
     number = 0
     try:
@@ -122,30 +122,30 @@ def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iter
 
 def _predicted(
     model: Model,
-    pieces: Iterable[Chunk],
+    chunks: Iterable[Chunk],
     with_attention: bool,
     summary: Summary,
     on_rows: OnRows | None,
 ) -> Iterator[tuple[dict[str, str], list[str]]]:
     """Every row with its new cells."""
     width = len(answer_names(model)) + (2 if with_attention else 0)
-    for piece in pieces:
-        cells: list[list[str]] = [[""] * width + [""] for _ in piece.rows]
-        for place, reason in piece.reasons.items():
+    for chunk in chunks:
+        cells: list[list[str]] = [[""] * width + [""] for _ in chunk.rows]
+        for place, reason in chunk.reasons.items():
             cells[place][-1] = reason
-        if len(piece.graphs):
+        if len(chunk.graphs):
             began = time.perf_counter()
-            found = model.predict(piece.graphs)
+            found = model.predict(chunk.graphs)
             summary.model_seconds += time.perf_counter() - began
-            told = answers(model, found.logits)
+            answered = answers(model, found.logits)
             if with_attention:
-                weights = attention(piece.graphs, found)
-                told = [[*row, *more] for row, more in zip(told, weights, strict=True)]
-            for place, row in zip(piece.position.tolist(), told, strict=True):
+                weights = attention(chunk.graphs, found)
+                answered = [[*row, *more] for row, more in zip(answered, weights, strict=True)]
+            for place, row in zip(chunk.position.tolist(), answered, strict=True):
                 cells[place][:width] = row
-        summary.rows += len(piece.rows)
-        summary.unreadable += len(piece.reasons)
-        yield from zip(piece.rows, cells, strict=True)
+        summary.rows += len(chunk.rows)
+        summary.unreadable += len(chunk.reasons)
+        yield from zip(chunk.rows, cells, strict=True)
         if on_rows is not None:
             on_rows(summary.rows)
 
@@ -194,13 +194,13 @@ def _write(
     texts: Collection[str] = (),
     header: Sequence[str] | None = None,
 ) -> None:
-    """Rows with new cells as CSV, or as one JSON object a line for ``.jsonl``.
+    """Rows with new cells as CSV, or as one JSON object per line for ``.jsonl``.
 
     Args:
         out: The file.
         rows: Old cells by name, and new ones.
         names: Names of the new ones.
-        texts: Those of them that are no JSON.
+        texts: Those of them that are text, not JSON.
         header: Names of the old cells, by default those of the first row.
     """
     lines = out.suffix == ".jsonl"

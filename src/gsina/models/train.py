@@ -1,4 +1,4 @@
-"""From a dataset and a plan to a `Model`: the core that runs and estimators share."""
+"""Train a `Model` on a dataset by a plan: the core that runs and estimators share."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Plan:
         options: Its settings.
         auto_ratio: Train once with each of :data:`RATIOS` and keep the best on validation data.
         settings: Optimisation.
-        selection: Which epoch wins, and when to stop.
-        seed: Of initialisation, shuffling, dropout and noise.
+        selection: Which epoch is selected, and when to stop.
+        seed: Seed of initialisation, shuffling, dropout and noise.
     """
 
     spec: NetworkSpec
@@ -76,7 +76,7 @@ class Trial(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tells it from the other trainings of a plan."""
+        """What distinguishes it from the other trainings of a plan."""
         return "" if self.ratio is None else f"ratio {self.ratio}"
 
     def folder(self, out: Path | None) -> Path | None:
@@ -109,8 +109,8 @@ def train_model(
     """Train on ``train``, select on ``val``; other splits are not looked at.
 
     Regression targets are brought to mean 0 and variance 1 by the training split; the model gives
-    its answers in their units. Features are scaled as the dataset says, and the model does so with
-    those that it is given later. Torch's random state is as before when this returns.
+    its answers in their units. Features are scaled as the dataset says, and the model scales new
+    ones likewise. Torch's random state is as before when this returns.
 
     Args:
         dataset: The splits.
@@ -119,12 +119,12 @@ def train_model(
         resume: Go on from the checkpoint.
         session: What trains now (versions, commit, hardware), for the checkpoint.
         ranks: The processes that train together; by default this one alone.
-        listeners: Hear how it goes.
+        listeners: Notified of the progress.
     """
     task = dataset.task
     labels = dataset.train.labels(task.level)
     if labels is None:
-        raise InputError(f"the train split of {dataset.name} has no labels to learn.")
+        raise InputError(f"the train split of {dataset.name} has no labels; add them to train on.")
     if task.level == "node" and dataset.train.mask is not None:
         labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
@@ -258,7 +258,7 @@ def named_spec(
 
 
 def default_options(method: str) -> dict[str, Any]:
-    """Settings of a method that suit people's own data better than those of its benchmark.
+    """Settings of a method that suit users' own data better than those of its benchmark.
 
     On molecules the paper's two-layer scorer is quicker than that of the GSAT benchmark, and was
     better on validation data.
@@ -267,11 +267,11 @@ def default_options(method: str) -> dict[str, Any]:
 
 
 def first_epoch(method: str, options: dict[str, Any]) -> int:
-    """The first epoch that may be selected: GSAT's prior has to come to rest first."""
+    """The first epoch that may be selected: GSAT's prior has to settle first."""
     return int(getattr(make_config(method, options), "first_eligible_epoch", 0))
 
 
-def takes(method: str, option: str) -> bool:
+def has_option(method: str, option: str) -> bool:
     """Whether a method has a setting of this name."""
     entry = METHODS[check_name(method, METHODS, "method")]
     return option in {one.name for one in fields(entry.config)}
@@ -279,8 +279,8 @@ def takes(method: str, option: str) -> bool:
 
 def check_auto_ratio(method: str) -> None:
     """Refuse to choose the ratio of a method that has none."""
-    if not takes(method, "ratio"):
-        able = sorted(name for name in METHODS if takes(name, "ratio"))
+    if not has_option(method, "ratio"):
+        able = sorted(name for name in METHODS if has_option(name, "ratio"))
         raise InputError(
             f"method {method} has no ratio to choose; methods that have one: {', '.join(able)}."
         )
@@ -311,7 +311,7 @@ def _selected(progress: Progress, name: str, units: float) -> float | None:
 
 
 class InUnits(Listener):
-    """Tells another listener errors of a single target in its units."""
+    """Passes events on to a listener, with errors of a single target in its units."""
 
     def __init__(self, listener: Listener, scale: Scale) -> None:
         self.listener, self.std = listener, scale.std[0]

@@ -1,4 +1,4 @@
-"""Numbers printed in the paper, for reports to stand beside."""
+"""Numbers printed in the paper, for comparison in reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 
-class Published(NamedTuple):
+class PaperNumber(NamedTuple):
     """Mean and standard deviation as printed; percent, or a fraction for precision@5."""
 
     mean: float
@@ -22,7 +22,7 @@ def _numbers() -> dict[str, dict[str, list[float | None]]]:
     return numbers
 
 
-def published(table: str, method: str, backbone: str, dataset: str) -> Published | None:
+def paper_number(table: str, method: str, backbone: str, dataset: str) -> PaperNumber | None:
     """The paper's number for a cell, or ``None`` if it prints none.
 
     Args:
@@ -32,4 +32,4 @@ def published(table: str, method: str, backbone: str, dataset: str) -> Published
         dataset: Name of the dataset here, such as ``spmotif-0.5``.
     """
     found = _numbers().get(table, {}).get(f"{method} | {backbone} | {dataset}")
-    return None if found is None or found[0] is None else Published(found[0], found[1])
+    return None if found is None or found[0] is None else PaperNumber(found[0], found[1])

@@ -1,4 +1,4 @@
-"""Recipes for users' files, with sensible defaults for what is not said."""
+"""Recipes for users' files, with defaults for what is not given."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gsina.runs.recipe import Recipe
 #: Settings that suit a few thousand molecules: a second or two per epoch on one core.
 BACKBONE = {"hidden_channels": 64, "num_layers": 3, "dropout": 0.3}
 OPTIMISER = {"epochs": 60, "batch_size": 64, "learning_rate": 1e-3}
-#: A whole graph of nodes is one step, so there are more of them.
+#: An epoch on one whole graph is a single step, so there are more epochs.
 NODE_OPTIMISER = {"epochs": 300, "learning_rate": 5e-3}
-#: With sampled neighbours a step is some nodes, and an epoch many steps.
+#: With sampled neighbours a step trains on some nodes, and an epoch has many steps.
 SAMPLED_OPTIMISER = {"epochs": 60, "batch_size": 512}
 PATIENCE, NODE_PATIENCE = 15, 50
 
@@ -40,7 +40,7 @@ def file_recipe(
         method: Name of the method.
         backbone: Name of the network; by default gin, at node level gcn.
         options: Settings of the method; a ratio of ``"auto"`` is chosen on validation data.
-        patience: Stop after so many epochs without a better one.
+        patience: Stop after this many epochs without improvement.
         **optimiser: Fields of the optimiser, such as ``epochs``.
 
     Raises:
@@ -52,7 +52,7 @@ def file_recipe(
     usual = OPTIMISER | (NODE_OPTIMISER if nodes else {})
     if optimiser.get("neighbours") is not None:
         if not nodes:
-            raise InputError("neighbours are sampled to predict nodes, and these data are graphs.")
+            raise InputError("neighbours are for node-level data, got graphs; leave them out.")
         usual |= SAMPLED_OPTIMISER
     return Recipe.parse(
         {

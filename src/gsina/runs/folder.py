@@ -26,7 +26,7 @@ from gsina.runs.recipe import NamedData, Recipe
 from gsina.runs.toml import to_toml
 from gsina.training.checkpoint import FILE as CHECKPOINT
 
-#: Raise it when an older version could not go on with the folder.
+#: Raise it when an older version could not resume the folder.
 FORMAT = 2
 RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
 UNREADABLE, MODEL = "unreadable.csv", "model"
@@ -37,7 +37,7 @@ FILES = (RUN, RECIPE, RESULT, REPORT, UNREADABLE, CHECKPOINT, "log.jsonl", OLD_W
 
 
 def default_folder(recipe: Recipe, seed: int) -> Path:
-    """Where a run goes when nothing is said; another recipe on a named dataset goes elsewhere."""
+    """The default folder of a run; for named datasets it depends on the recipe and the seed."""
     named = isinstance(recipe.data, NamedData)
     return Path("runs") / (Job(recipe, seed).name if named else recipe.data.name)
 
@@ -80,10 +80,10 @@ def check_folder(out: Path) -> None:
 
 @contextmanager
 def alone_in(out: Path) -> Iterator[None]:
-    """Keep other processes from training into the same folder; it is made, and not left empty.
+    """Lock the folder against other processes; it is created, and removed if it stays empty.
 
     Raises:
-        InputError: Another process is at it.
+        InputError: Another process trains into it.
     """
     check_folder(out)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
@@ -91,7 +91,7 @@ def alone_in(out: Path) -> Iterator[None]:
         with locked(out / ".lock") as mine:
             if not mine:
                 raise InputError(
-                    f"another process trains into {out} now; wait for it, or choose another --out."
+                    f"another process is training into {out}; wait for it, or choose another --out."
                 )
             yield
     finally:
@@ -114,11 +114,11 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
     check_version(out)
     if not resume:
         done = (out / RESULT).exists()
-        # A start that failed has left notes at most.
+        # A failed start has left no checkpoint.
         begun = any((folder / CHECKPOINT).exists() for folder in _folders(out))
         if done or begun or (out / MODEL).exists():
             raise InputError(
-                f"{out} holds {'a finished' if done else 'an unfinished'} run already; go on "
+                f"{out} holds {'a finished' if done else 'an unfinished'} run already; continue "
                 "with --resume, choose another --out, or replace it with --force."
             )
     elif (out / RUN).exists():
@@ -140,7 +140,7 @@ def note_run(
         recipe: What is trained.
         seed: With which seed.
         dataset: The data.
-        force: Remove what a run before has left there.
+        force: Remove the files of an earlier run.
 
     Raises:
         InputError: The run was started on other content of the file.

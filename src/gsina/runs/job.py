@@ -10,7 +10,7 @@ from gsina.training.checkpoint import fingerprint_of
 
 @dataclass(frozen=True)
 class Job:
-    """A recipe and a seed: one run; with an explainer, one that explains its model afterwards."""
+    """One run, by recipe and seed; with an explainer, it explains the trained model afterwards."""
 
     recipe: Recipe
     seed: int
@@ -21,8 +21,8 @@ class Job:
         """A file name that says what was run, with a hash of all settings."""
         recipe = self.recipe
         parts = [recipe.data.name, recipe.backbone.name, recipe.method.name, identity(recipe)]
-        explained = [self.explainer] if self.explainer else []
-        return "-".join([*parts, f"seed{self.seed}", *explained])
+        suffix = [self.explainer] if self.explainer else []
+        return "-".join([*parts, f"seed{self.seed}", *suffix])
 
 
 def identity(recipe: Recipe) -> str:

@@ -68,7 +68,7 @@ def default_recipe(
         part[name] = value
     values = _merge(values, changes)
     if method == "gsat":
-        # GSAT may select an epoch only once its prior has come to rest.
+        # GSAT may select an epoch only once its prior has settled.
         config = make_config(method, values["method"]["options"])
         values.setdefault("selection", {}).setdefault("first_epoch", config.first_eligible_epoch)
     return Recipe.parse(values)
@@ -111,10 +111,10 @@ def _names(dataset: str, backbone: str, method: str) -> list[str]:
 
 
 def _file(names: list[str]) -> Traversable | None:
-    """The first of these recipes that there is."""
+    """The first of these recipe files that exists."""
     folder = files("gsina.runs") / "recipes"
-    there = (folder / f"{name}.toml" for name in names)
-    return next((file for file in there if file.is_file()), None)
+    recipes = (folder / f"{name}.toml" for name in names)
+    return next((file for file in recipes if file.is_file()), None)
 
 
 def _is(found: Any, wanted: Any) -> bool:

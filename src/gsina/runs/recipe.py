@@ -38,7 +38,7 @@ from gsina.training.loop import Settings
 from gsina.training.selection import SELECTIONS, make_selection
 
 #: Called with the steps done and in all while data are prepared.
-Progress = Callable[[int, int | None], None]
+OnProgress = Callable[[int, int | None], None]
 
 
 class _Part(BaseModel):
@@ -64,10 +64,10 @@ class NamedData(_Part):
         """Whether graphs or nodes are predicted."""
         return DATASETS[self.name].level
 
-    def load(self, progress: Progress | None = None) -> Dataset:
-        """Load the dataset; a first preparation tells how far it is."""
-        told = "progress" in _signature(DATASETS[self.name].load)[0]
-        return load_dataset(self.name, **self.options, **({"progress": progress} if told else {}))
+    def load(self, progress: OnProgress | None = None) -> Dataset:
+        """Load the dataset; the first preparation reports its progress."""
+        wanted = "progress" in _signature(DATASETS[self.name].load)[0]
+        return load_dataset(self.name, **self.options, **({"progress": progress} if wanted else {}))
 
     def essential(self) -> dict[str, Any]:
         """The name, and the options that are not defaults."""
@@ -105,11 +105,11 @@ class FileData(_Part):
         """Whether graphs or nodes are predicted."""
         return FORMATS[self.format].level
 
-    def load(self, progress: Progress | None = None) -> Dataset:
+    def load(self, progress: OnProgress | None = None) -> Dataset:
         """Read and split the data."""
         read = FORMATS[self.format].read
-        told = "on_progress" in _signature(read)[0]
-        return read(*self.files, **self.options, **({"on_progress": progress} if told else {}))
+        wanted = "on_progress" in _signature(read)[0]
+        return read(*self.files, **self.options, **({"on_progress": progress} if wanted else {}))
 
     def essential(self) -> dict[str, Any]:
         """Format, files, and the options that are not defaults."""
@@ -172,7 +172,7 @@ class OptimiserPart(_Part):
 
 
 class SelectionPart(_Part):
-    """Which epoch is reported."""
+    """Which epoch is selected."""
 
     rule: str = "latest-best"
     patience: int | None = Field(default=None, ge=1)
@@ -266,7 +266,7 @@ class Recipe(_Part):
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (FileNotFoundError, IsADirectoryError):
-            raise MissingFileError(f"there is no recipe file {path}.") from None
+            raise MissingFileError(f"there is no recipe file {path}; check the path.") from None
         except UnicodeDecodeError:
             raise InputError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
         except tomllib.TOMLDecodeError as error:
@@ -308,7 +308,7 @@ def check_options(
             raise InputError(f"option {option} of {what}: {message}, got {value!r}.") from error
 
 
-# A table has hundreds of recipes of a few methods, and to look into a signature takes long.
+# A table has hundreds of recipes of a few methods, and inspecting a signature is slow.
 @cache
 def _signature(
     make: Callable[..., Any],
@@ -327,12 +327,12 @@ def _adapter(make: Callable[..., Any], option: str) -> TypeAdapter[Any]:
 
 
 def _inside(part: Any, message: str) -> str:
-    """What of a part with a name and options a message is about, as the end of a path."""
+    """The end of the path of the field that a message is about: the name or an option."""
     if not isinstance(part, dict):
         return ""
     if re.match(r"unknown (dataset|method|backbone) ", message):
         return ".name"
-    about = re.split("; did you mean|; known:", message)[0]  # not the names that there are
+    about = re.split("; did you mean|; known:", message)[0]  # without the list of known names
     options = [name for name in part.get("options", {}) if re.search(rf"\b{name}\b", about)]
     quoted = [name for name in options if f"'{name}'" in about]
     return f".options.{(quoted or options)[0]}" if options else ""

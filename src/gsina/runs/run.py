@@ -65,12 +65,12 @@ def run(
         ranks: The processes that train together; only the first of them evaluates and writes, and
             the others get an empty result.
         report: Whether to write the page of test graphs into ``out``.
-        listeners: Hear how it goes.
+        listeners: Notified of the progress.
     """
     dataset = recipe.data.load() if dataset is None else dataset
     for name, graphs in dataset.splits.items():
-        if len(graphs) == 0:  # before hours of training
-            raise InputError(f"the {name} split of {dataset.name} has no graphs; give it some.")
+        if len(graphs) == 0:  # fail before hours of training
+            raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
     session = provenance()
     seed_everything(seed)
     model, progress = train_model(

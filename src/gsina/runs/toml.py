@@ -16,9 +16,9 @@ def to_toml(values: dict[str, Any], table: str = "") -> str:
         values: The content, by name.
         table: Name of the table that it belongs to.
     """
-    there = {name: value for name, value in values.items() if value is not None}
-    plain = [(name, value) for name, value in there.items() if not isinstance(value, dict)]
-    tables = [(name, value) for name, value in there.items() if isinstance(value, dict) and value]
+    given = {name: value for name, value in values.items() if value is not None}
+    plain = [(name, value) for name, value in given.items() if not isinstance(value, dict)]
+    tables = [(name, value) for name, value in given.items() if isinstance(value, dict) and value]
     head = [f"[{table}]"] if table and (plain or not tables) else []
     block = "\n".join([*head, *(f"{_key(name)} = {_value(value)}" for name, value in plain)])
     parts = [to_toml(value, f"{table}.{_key(name)}".lstrip(".")) for name, value in tables]

@@ -1,4 +1,4 @@
-"""Trained models again: from the folder of a run, or trained now and put there."""
+"""Trained models: read from the folder of a run, or trained now and kept there."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def trained(
         seed: Seed of the training.
         folder: Its folder; without one the model is trained and not kept.
         dataset: The recipe's dataset, if it is loaded already.
-        listeners: Hear how it goes, if it is trained now.
+        listeners: Notified of the progress, if it is trained now.
 
     Raises:
         InputError: The folder holds another model.
     """
     result: dict[str, Any] = {}
     if folder is not None:
-        with contextlib.suppress(FileNotFoundError, ValueError):  # not there, or not whole
+        with contextlib.suppress(FileNotFoundError, ValueError):  # missing or damaged
             result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
     if folder is None or not result:
         return run(
@@ -85,7 +85,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
 
     Args:
         folder: The folder.
-        make_spec: For a model with a network of the user's own: how to make it.
+        make_spec: Makes the network, for a model with the user's own.
 
     Raises:
         MissingFileError: There is no model, or a file of it is missing.

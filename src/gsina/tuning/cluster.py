@@ -9,7 +9,7 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.runs.ray_cluster import RETRIES, connect
 from gsina.training import Diverged
-from gsina.tuning.study import Search, Tried, ended, open_study, run_trial
+from gsina.tuning.study import Search, TrialResult, ended, open_study, run_trial
 
 HERE = ("auto", "localhost", "127.0.0.1", "[::1]")
 
@@ -22,8 +22,8 @@ def run_trials_on_ray(
     address: str,
     *,
     timeout: float | None = None,
-) -> Iterator[Tried]:
-    """Run trials, one a core, until the study has ``trials`` of them; yields each as it ends.
+) -> Iterator[TrialResult]:
+    """Run trials, one per core, until the study has ``trials`` of them; yields each as it ends.
 
     A trial whose worker dies is started again. Workers get training and validation graphs with
     the trial, so they need no files.
@@ -32,9 +32,9 @@ def run_trials_on_ray(
         search: What is searched.
         storage: URL of the storage; an SQLite file only if all workers are on this machine.
         name: Name of the study.
-        trials: Of the study in all, those of earlier calls included.
+        trials: Total number in the study, with those of earlier calls.
         address: ``auto`` or the address of the cluster.
-        timeout: No trial begins after so many seconds.
+        timeout: Seconds after which no trial starts.
 
     Raises:
         InputError: Workers on other machines could not reach the storage, or a trial found
@@ -53,7 +53,7 @@ def run_trials_on_ray(
     places = max(1, int(ray.cluster_resources().get("CPU", 1)))
     missing, turn = trials - ended(study), len(study.get_trials(deepcopy=False))
     running: set[Any] = set()
-    told: set[int] = set()
+    yielded: set[int] = set()
     try:
         while missing or running:
             late = timeout is not None and time.monotonic() - began >= timeout
@@ -63,12 +63,12 @@ def run_trials_on_ray(
                 missing, turn = missing - 1, turn + 1
             for reference in ray.wait(list(running), num_returns=1)[0] if running else []:
                 running.remove(reference)
-                tried, error = ray.get(reference)
+                result, error = ray.get(reference)
                 if error is not None:
                     raise InputError(error)
-                if tried.number not in told:
-                    told.add(tried.number)
-                    yield tried
+                if result.number not in yielded:
+                    yielded.add(result.number)
+                    yield result
             if not (late or missing or running):  # two workers may have had the same trial
                 missing = max(trials - ended(study), 0)
     finally:
@@ -93,7 +93,7 @@ def _check_shared(storage: str, address: str) -> None:
 
 def _run_remote(
     search: Search, storage: str, name: str, turn: int
-) -> tuple[Tried | None, str | None]:
+) -> tuple[TrialResult | None, str | None]:
     """One trial in a worker."""
     import torch
 

@@ -1,4 +1,4 @@
-"""What a search leaves in its folder: the best recipe, a table of all trials, three pictures."""
+"""The files of a search: the best recipe, a table of all trials, three pictures."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from numpy.typing import NDArray
 from gsina.explain.pictures.save import save_figure
 from gsina.files import write_aside
 from gsina.runs.toml import to_toml
-from gsina.tuning.study import Tried, Tuned
+from gsina.tuning.study import SearchResult, TrialResult
 
 BEST, TRIALS = "best.toml", "trials.csv"
 HISTORY, IMPORTANCES, SLICES = "history.png", "importances.png", "slices.png"
 LINE, GREY, BAD = "#0072B2", "#777777", "#bbbbbb"
 DOTS = 150
-#: Finished trials that a statement about importance needs.
+#: Finished trials needed to estimate importances.
 ENOUGH = 6
 
 
-def write_tuned(tuned: Tuned, study: Any, out: Path) -> list[Path]:
-    """Write all that can be written with what has been tried; returns the files.
+def write_search(found: SearchResult, study: Any, out: Path) -> list[Path]:
+    """Write the table, the best recipe and the pictures, as far as trials allow; returns the files.
 
     Args:
-        tuned: What was found.
+        found: The result of the search.
         study: The study behind it.
         out: The folder.
     """
     written = [out / TRIALS]
-    _write(out / TRIALS, _table(tuned))
-    if tuned.best is None:
+    _write(out / TRIALS, _table(found))
+    if found.best is None:
         return written
-    _write(out / BEST, best_toml(tuned))
-    pictures = {HISTORY: draw_history(tuned), SLICES: draw_slices(tuned)}
-    if (shares := importances(tuned, study)) is not None:
+    _write(out / BEST, best_toml(found))
+    pictures = {HISTORY: draw_history(found), SLICES: draw_slices(found)}
+    if (shares := importances(found, study)) is not None:
         pictures[IMPORTANCES] = draw_importances(shares)
     for name, figure in pictures.items():
         save_figure(figure, out / name, DOTS)
     return [*written, out / BEST, *(out / name for name in pictures)]
 
 
-def best_toml(tuned: Tuned) -> str:
+def best_toml(found: SearchResult) -> str:
     """The best recipe, with a comment on where it comes from."""
-    best, search = tuned.best, tuned.search
+    best, search = found.best, found.search
     assert best is not None
-    told = (
-        f"# Trial {best.number}, the best of {len(tuned.tried)}: validation {search.task.metric} "
+    header = (
+        f"# Trial {best.number}, the best of {len(found.trials)}: validation {search.task.metric} "
         f"{best.value:.4f} with seed {search.seed}; no test data were used.\n"
         f"# gsina train --recipe {BEST} --seed {search.seed}\n\n"
     )
-    return told + to_toml(tuned.recipe.model_dump())
+    return header + to_toml(found.recipe.model_dump())
 
 
-def importances(tuned: Tuned, study: Any) -> dict[str, float] | None:
-    """Share of each setting in how different trials came out; ``None`` if it cannot be said yet."""
-    values = [one.value for one in tuned.tried if one.value is not None]
+def importances(found: SearchResult, study: Any) -> dict[str, float] | None:
+    """Importance of each setting for the metric; ``None`` with too few trials."""
+    values = [one.value for one in found.trials if one.value is not None]
     if len(values) < ENOUGH or len(set(values)) < 2:
         return None
     from optuna.importance import get_param_importances
@@ -70,19 +70,19 @@ def importances(tuned: Tuned, study: Any) -> dict[str, float] | None:
     return {name: float(share) for name, share in get_param_importances(study).items()}
 
 
-def draw_history(tuned: Tuned) -> Figure:
+def draw_history(found: SearchResult) -> Figure:
     """Every trial in the order of their start, and the best so far."""
-    figure, axes = _canvas("trial", _metric(tuned))
-    whole = sorted(_whole(tuned.tried), key=lambda one: one.number)
-    cut = [one for one in tuned.tried if one.value is None and one.last is not None]
-    numbers, values = [one.number for one in whole], _floats([one.value for one in whole])
+    figure, axes = _canvas("trial", _metric(found))
+    finished = sorted(_finished(found.trials), key=lambda one: one.number)
+    cut = [one for one in found.trials if one.value is None and one.last is not None]
+    numbers, values = [one.number for one in finished], _floats([one.value for one in finished])
     axes.plot(numbers, values, "o", color=LINE, ms=5, label="finished")
     if cut:
         last = _floats([one.last for one in cut])
         axes.plot([one.number for one in cut], last, "x", color=BAD, ms=5, label="stopped early")
-    better = np.maximum if tuned.search.task.larger_is_better else np.minimum
+    better = np.maximum if found.search.task.larger_is_better else np.minimum
     best = better.accumulate(values)
-    end = max(one.number for one in tuned.tried)
+    end = max(one.number for one in found.trials)
     axes.step(
         [*numbers, end],
         [*best, best[-1]],
@@ -96,20 +96,20 @@ def draw_history(tuned: Tuned) -> Figure:
     return figure
 
 
-def draw_slices(tuned: Tuned) -> Figure:
+def draw_slices(found: SearchResult) -> Figure:
     """The metric against each setting; darker is later."""
-    knobs = tuned.search.knobs
+    knobs = found.search.knobs
     figure = Figure(figsize=(2.8 * len(knobs) + 0.6, 3.2), facecolor="white", layout="constrained")
-    whole = _whole(tuned.tried)
+    finished = _finished(found.trials)
     for place, knob in enumerate(knobs):
         axes = figure.add_subplot(1, len(knobs), place + 1)
         _quiet(axes)
         axes.scatter(
-            [one.settings[knob.name] for one in whole],
-            _floats([one.value for one in whole]),
-            c=[one.number for one in whole],
+            [one.settings[knob.name] for one in finished],
+            _floats([one.value for one in finished]),
+            c=[one.number for one in finished],
             cmap="Blues",
-            vmin=-0.5 * max(1, len(tuned.tried)),
+            vmin=-0.5 * max(1, len(found.trials)),
             edgecolors=GREY,
             linewidths=0.4,
             s=28,
@@ -123,7 +123,7 @@ def draw_slices(tuned: Tuned) -> Figure:
             axes.set_xscale("log")
             axes.set_xlim(knob.low / 1.2, knob.high * 1.2)
         if place == 0:
-            axes.set_ylabel(_metric(tuned))
+            axes.set_ylabel(_metric(found))
     return figure
 
 
@@ -151,25 +151,25 @@ def _quiet(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def _metric(tuned: Tuned) -> str:
-    return f"validation {tuned.search.task.metric.replace('_', ' ')}"
+def _metric(found: SearchResult) -> str:
+    return f"validation {found.search.task.metric.replace('_', ' ')}"
 
 
-def _whole(tried: Sequence[Tried]) -> list[Tried]:
-    return [one for one in tried if one.value is not None]
+def _finished(trials: Sequence[TrialResult]) -> list[TrialResult]:
+    return [one for one in trials if one.value is not None]
 
 
 def _floats(values: Sequence[float | None]) -> NDArray[np.float64]:
     return np.array(values, dtype=np.float64)
 
 
-def _table(tuned: Tuned) -> str:
-    names = [knob.name for knob in tuned.search.knobs]
+def _table(found: SearchResult) -> str:
+    names = [knob.name for knob in found.search.knobs]
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    metric = f"val_{tuned.search.task.metric}"
+    metric = f"val_{found.search.task.metric}"
     table.writerow(["trial", "state", metric, *names, "epochs", "seconds"])
-    for one in tuned.tried:
+    for one in found.trials:
         settings = [one.settings.get(name, "") for name in names]
         value = "" if one.value is None else one.value
         table.writerow([one.number, one.state, value, *settings, one.epochs, f"{one.seconds:.1f}"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.methods import make_config
-from gsina.models.train import takes
+from gsina.models.train import has_option
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
 
@@ -52,7 +52,7 @@ class Knob:
         return self.tidy(chosen)
 
     def tidy(self, value: Setting) -> Setting:
-        """A value without digits that mean nothing, as it is trained with and told."""
+        """A value rounded to meaningful digits, as it is used and shown."""
         return int(value) if self.whole else float(f"{value:.3g}")
 
     def holds(self, value: Setting) -> bool:
@@ -76,7 +76,7 @@ class Knob:
         if self.name == "ratio" and recipe.method.options.get("budget") is not None:
             return False
         if self.part == "method":
-            return takes(recipe.method.name, self.name)
+            return has_option(recipe.method.name, self.name)
         if self.part == "backbone":
             return self.name in inspect.signature(BACKBONES[recipe.backbone.name]).parameters
         return True
@@ -94,11 +94,11 @@ def knobs_of(recipe: Recipe, fixed: Collection[str] = ()) -> tuple[Knob, ...]:
     """What can be varied in a recipe.
 
     Args:
-        recipe: Says which method and which network.
+        recipe: Gives the method and the network.
         fixed: Names of settings that stay as they are.
 
     Raises:
-        InputError: Nothing is left to vary.
+        InputError: Nothing is left to tune.
     """
     knobs = tuple(knob for knob in KNOBS if knob.name not in fixed and knob.applies(recipe))
     if not knobs:

@@ -1,8 +1,8 @@
-"""Search for good settings with Optuna: many trainings, judged on validation data only.
+"""Search for good settings with Optuna: many trainings, scored on validation data only.
 
 A :class:`Search` holds the training and the validation graphs and nothing else: test splits are
 taken out before the first trial, and at node level the labels of all other nodes too. Every
-finished trial is in the study's storage, so a search goes on where it was cut off, and several
+finished trial is in the study's storage, so an interrupted search can be continued, and several
 processes can share one.
 """
 
@@ -43,7 +43,7 @@ class Search:
         recipe: Where the search starts, and what all trials share.
         dataset: Training and validation graphs; there are no others.
         knobs: What varies.
-        seed: Of the search and of every training.
+        seed: Seed of the search and of every training.
     """
 
     recipe: Recipe
@@ -60,24 +60,24 @@ class Search:
 
     @property
     def task(self) -> Task:
-        """What is predicted, and how it is judged."""
+        """The task of the dataset."""
         return self.dataset.task
 
     def identity(self) -> dict[str, Any]:
         """What must stay the same for trials to be comparable, as plain JSON."""
         shared = self.recipe.model_dump(exclude={"data"})
-        told = {
+        parts = {
             **shared,
             "vary": [knob.name for knob in self.knobs],
             "seed": self.seed,
             "data": [fingerprint_of_graphs(part) for part in self.dataset.splits.values()],
         }
-        plain: dict[str, Any] = json.loads(json.dumps(told))
+        plain: dict[str, Any] = json.loads(json.dumps(parts))
         return plain
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """A trial that has ended.
 
     Attributes:
@@ -100,21 +100,21 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class SearchResult:
     """What a search has found.
 
     Attributes:
         search: What was searched.
-        tried: All trials that have ended, the best first.
+        trials: All trials that have ended, the best first.
     """
 
     search: Search
-    tried: tuple[Tried, ...]
+    trials: tuple[TrialResult, ...]
 
     @property
-    def best(self) -> Tried | None:
-        """The best trial, if one has come to its end."""
-        return self.tried[0] if self.tried and self.tried[0].value is not None else None
+    def best(self) -> TrialResult | None:
+        """The best trial, if one has finished."""
+        return self.trials[0] if self.trials and self.trials[0].value is not None else None
 
     @property
     def recipe(self) -> Recipe:
@@ -122,7 +122,7 @@ class Tuned:
         return with_settings(self.search.recipe, self.best.settings if self.best else {})
 
 
-#: Called with the number and the settings of a trial that begins.
+#: Called with the number and the settings of a trial that starts.
 OnStart = Callable[[int, dict[str, Setting]], None]
 
 
@@ -175,11 +175,11 @@ def open_study(search: Search, storage: str, name: str) -> Any:
             f"the storage {hide_password(storage)} cannot be used ({hide_password(reason[0])}); "
             "check the URL, or leave it out for an SQLite file in the folder."
         ) from error
-    mine, there = search.identity(), study.user_attrs.get("search")
-    if there is None:
+    mine, stored = search.identity(), study.user_attrs.get("search")
+    if stored is None:
         study.set_user_attr("search", mine)
-    elif there != mine:
-        changed = [part for part in mine if mine[part] != there.get(part)]
+    elif stored != mine:
+        changed = [part for part in mine if mine[part] != stored.get(part)]
         raise InputError(
             f"the study {name} in {hide_password(storage)} was started with other settings or "
             f"data ({', '.join(changed)}); choose another --out or --study."
@@ -194,7 +194,7 @@ def open_study(search: Search, storage: str, name: str) -> Any:
 
 
 def ended(study: Any) -> int:
-    """How many trials have come to an end, stopped ones included."""
+    """Number of trials that have ended, stopped ones included."""
     return len(study.get_trials(deepcopy=False, states=_ended()))
 
 
@@ -206,16 +206,16 @@ def run_trials(
     timeout: float | None = None,
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
-) -> Iterator[Tried]:
+) -> Iterator[TrialResult]:
     """Run trials until the study has ``trials`` of them; yields each as it ends.
 
     Args:
         search: What is searched.
         study: From :func:`open_study`.
-        trials: Of the study in all, those of earlier calls and of other processes included.
-        timeout: No trial begins after so many seconds.
+        trials: Total number in the study, with those of earlier calls and other processes.
+        timeout: Seconds after which no trial starts.
         on_start: Called before every trial.
-        listeners: Hear of every epoch.
+        listeners: Notified of every epoch.
     """
     began = time.monotonic()
     while ended(study) < trials:
@@ -232,15 +232,15 @@ def run_trial(
     *,
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
-) -> Tried:
-    """One trial: choose settings, train, and tell the study what came out.
+) -> TrialResult:
+    """One trial: choose settings, train, and report the outcome to the study.
 
     Args:
         search: What is searched.
         study: Where other trials are.
-        turn: Another number for every trial: it seeds the choice of settings.
+        turn: A different number for every trial, which seeds the choice of settings.
         on_start: Called with number and settings before the training.
-        listeners: Hear of every epoch.
+        listeners: Notified of every epoch.
     """
     optuna = _optuna()
     study.sampler = optuna.samplers.TPESampler(
@@ -267,47 +267,47 @@ def run_trial(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
                 "never a number, or --epochs is too small; choose another split or more epochs."
             )
-        # SQLite may hand one trial to two workers; the first to end has told the study.
+        # SQLite may hand one trial to two workers; the first to end has reported it.
         study.tell(trial, values[progress.best_epoch], skip_if_finished=True)
     except optuna.TrialPruned:
         study.tell(trial, state=_state("PRUNED"))
     except Diverged as error:
-        # A result too: the sampler learns to stay away.
+        # A result too, from which the sampler learns.
         trial.set_user_attr("diverged", str(error))
         study.tell(trial, state=_state("PRUNED"))
     except BaseException:
         study.tell(trial, state=_state("FAIL"))
         raise
-    return _tried(search, study.get_trials(deepcopy=False)[trial.number])
+    return _result(search, study.get_trials(deepcopy=False)[trial.number])
 
 
-def summary(search: Search, study: Any) -> Tuned:
+def summary(search: Search, study: Any) -> SearchResult:
     """All trials that have ended, the best first and stopped ones last."""
-    found = [_tried(search, one) for one in study.get_trials(deepcopy=False, states=_ended())]
+    found = [_result(search, one) for one in study.get_trials(deepcopy=False, states=_ended())]
     sign = -1 if search.task.larger_is_better else 1
     found.sort(key=lambda one: math.inf if one.value is None else sign * one.value)
-    return Tuned(search, tuple(found))
+    return SearchResult(search, tuple(found))
 
 
 def hide_password(url: str) -> str:
-    """The URL of a database as it may be shown."""
+    """The URL of a database without its password."""
     before, at, host = url.rpartition("@")
     scheme, slashes, login = before.partition("://")
     user, colon, _ = login.partition(":")
     return f"{scheme}{slashes}{user}:***@{host}" if at and slashes and colon else url
 
 
-def _tried(search: Search, trial: Any) -> Tried:
+def _result(search: Search, trial: Any) -> TrialResult:
     known = {knob.name: knob for knob in search.knobs}
-    whole = trial.state.name == "COMPLETE"
+    done = trial.state.name == "COMPLETE"
     steps = trial.intermediate_values
-    return Tried(
+    return TrialResult(
         number=trial.number,
         settings={
             name: known[name].tidy(trial.params[name]) for name in known if name in trial.params
         },
-        value=trial.value if whole else None,
-        state="finished" if whole else "diverged" if "diverged" in trial.user_attrs else "stopped",
+        value=trial.value if done else None,
+        state="finished" if done else "diverged" if "diverged" in trial.user_attrs else "stopped",
         epochs=len(steps),
         seconds=0.0 if trial.duration is None else trial.duration.total_seconds(),
         last=steps[max(steps)] if steps else None,
@@ -315,7 +315,7 @@ def _tried(search: Search, trial: Any) -> Tried:
 
 
 def _pruner(search: Search) -> Any:
-    """Stop what is worse than the median, once epochs count at all."""
+    """Stops trials below the median, once epochs may be selected."""
     recipe = search.recipe
     first = first_epoch(recipe.method.name, recipe.method.options)
     warm = max(START_EPOCHS, recipe.selection.first_epoch, first)
@@ -337,5 +337,5 @@ def _optuna() -> Any:
         raise InputError(
             "gsina tune needs Optuna; install it with pip install 'gsina[tune]'."
         ) from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # the command tells what happens
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # the command reports progress itself
     return optuna

@@ -57,7 +57,7 @@ def test_sentences_show_their_words(tmp_path: Path, drawn: list[Figure]) -> None
     for axes, number in zip(drawn[0].axes, chosen, strict=True):
         shown = [text.get_text() for text in axes.texts]
         assert [text.replace("\\$", "$")[:13] for text in shown] == [w[:13] for w in words[number]]
-        # One grey and one coloured arc an edge, the latter as wide as its attention.
+        # One grey and one coloured arc per edge, the latter as wide as its attention.
         picture = make_picture(graphs, attention, number, lambda n, _: np.zeros((n, 2)))
         widths = sorted(line.get_linewidth() for line in axes.lines[1::2])
         assert widths == pytest.approx(sorted(3 * picture.edge))

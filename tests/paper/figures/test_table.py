@@ -23,7 +23,7 @@ from gsina.paper.grid.estimate import (
     save_epochs,
 )
 from gsina.paper.grid.results import Results
-from gsina.paper.numbers import Published
+from gsina.paper.numbers import PaperNumber
 from gsina.paper.report.results_page import (
     SWEPT,
     draw_table,
@@ -33,9 +33,9 @@ from gsina.paper.report.results_page import (
     write_table,
 )
 from gsina.paper.report.summaries import summarise
-from gsina.paper.studies.pieces import mean_pieces, run_pieces
+from gsina.paper.studies.connected_components import mean_components, run_components
 from gsina.paper.tables import make_table
-from gsina.paper.tables.table import Also, Cell, Table
+from gsina.paper.tables.table import Cell, ExtraColumn, Table
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
 from gsina.runs.run import make_method
@@ -65,10 +65,12 @@ def put(results: Results, job: Job, **test: float) -> None:
 @pytest.fixture
 def table() -> Table:
     cells = (
-        Cell("GIN", "tiny", recipe(), (0, 1), Published(40.0, 1.0)),
+        Cell("GIN", "tiny", recipe(), (0, 1), PaperNumber(40.0, 1.0)),
         Cell("GIN + GSINA", "tiny", recipe("gsina"), (0,)),
     )
-    return Table("tiny", "A tiny table", cells, also=(Also("pieces", "pieces", percent=False),))
+    return Table(
+        "tiny", "A tiny table", cells, extra=(ExtraColumn("pieces", "pieces", percent=False),)
+    )
 
 
 def texts(figure: Figure) -> list[str]:
@@ -103,9 +105,9 @@ def test_measured_times_stand_where_nothing_was_run(tmp_path, table) -> None:
     save_epochs(results, {"other": measured})
     assert epoch_times(results)[kind] == 12.34
     assert "hardware" in json.loads(epochs_file(results).read_text())["epochs"]["other"]
-    assert "not run (about 12 s an epoch here)" in markdown(table, results)
+    assert "not run (about 12 s per epoch here)" in markdown(table, results)
     shown = " ".join(texts(draw_cells(table, summarise(table, results), epoch_times(results))))
-    assert "not run (12 s an epoch)" in shown
+    assert "not run (12 s per epoch)" in shown
     jobs = [Job(ours, 0), Job(table.cells[0].recipe, 0)]
     assert estimate(jobs, results) == (12.34, [jobs[1]])  # one epoch of the one, nothing known
     epochs_file(results).write_text("{")
@@ -169,17 +171,17 @@ def test_the_gsat_table_has_the_papers_rows_and_columns() -> None:
 
 def test_pieces_of_a_run(tmp_path: Path) -> None:
     ours = recipe("gsina")
-    found = run_pieces(ours, 0, folder=tmp_path / "model")
-    again = run_pieces(ours, 0, folder=tmp_path / "model")  # from the folder
+    found = run_components(ours, 0, folder=tmp_path / "model")
+    again = run_components(ours, 0, folder=tmp_path / "model")  # from the folder
     assert found["metrics"]["test"]["pieces"] == again["metrics"]["test"]["pieces"] >= 1
     data = tiny.dataset(2)
     whole = make_method(recipe("gsina", epochs=1), data)
     everything = make_method(
         default_recipe("spmotif", "gin", "gsina", options={"ratio": 1.0}), data
     )
-    assert mean_pieces(everything, data.test) == 1
-    assert mean_pieces(whole, data.test) > 1
+    assert mean_components(everything, data.test) == 1
+    assert mean_components(whole, data.test) > 1
     one_edge = default_recipe("spmotif", "gin", "gsina", options={"budget": 1})
-    assert mean_pieces(make_method(one_edge, data), data.test) == 1
+    assert mean_components(make_method(one_edge, data), data.test) == 1
     with pytest.raises(ValueError, match="edge attention and a ratio"):
-        mean_pieces(make_method(recipe("erm"), data), data.test)
+        mean_components(make_method(recipe("erm"), data), data.test)

@@ -16,7 +16,7 @@ from gsina.explain.posthoc.explainers import EXPLAINERS
 from gsina.paper.grid.estimate import estimate
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending, run_job, run_jobs
-from gsina.paper.numbers import Published, published
+from gsina.paper.numbers import PaperNumber, paper_number
 from gsina.paper.report.results_page import markdown, results_page, summarise, write_results_page
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.gsat import spmotif
@@ -35,7 +35,7 @@ def tiny(method: str = "erm", **settings: object) -> Recipe:
 @pytest.fixture
 def table() -> Table:
     cells = (
-        Cell("GIN", "tiny", tiny(), (0, 1), Published(40.0, 1.0)),
+        Cell("GIN", "tiny", tiny(), (0, 1), PaperNumber(40.0, 1.0)),
         Cell("GIN + GSINA", "tiny", tiny("gsina"), (0,)),
     )
     return Table("tiny", "A tiny table", cells)
@@ -276,8 +276,8 @@ def test_the_plain_table_has_one_recipe_for_all():
 
 
 def test_published_numbers():
-    assert published("gsat", "gsina", "gin", "spmotif-0.5") == Published(55.16, 5.69)
-    assert published("gsat", "gsina", "gin", "nothing") is None
+    assert paper_number("gsat", "gsina", "gin", "spmotif-0.5") == PaperNumber(55.16, 5.69)
+    assert paper_number("gsat", "gsina", "gin", "nothing") is None
 
 
 def test_estimate_from_finished_runs(tmp_path, table):

@@ -11,7 +11,7 @@ import pytest
 
 import tiny
 from gsina.explain.posthoc.gnn_explainer import GNNExplainer
-from gsina.paper.studies import explainers as posthoc
+from gsina.paper.studies import explainers
 from gsina.paper.studies.explainers import run_posthoc
 from gsina.runs import trained
 from gsina.runs.recipe import Recipe
@@ -53,7 +53,7 @@ def test_result_has_the_fields_of_a_result_file_and_more() -> None:
     assert found["metrics"]["val"] == plain["metrics"]["val"]
     test = found["metrics"]["test"]
     assert plain["metrics"]["test"].items() <= test.items()
-    assert all(0 <= test[name] <= 1 for name in posthoc.ADDED)
+    assert all(0 <= test[name] <= 1 for name in explainers.ADDED)
     assert seen == [(1, 1)]  # one batch
     json.dumps(found, allow_nan=False)
 

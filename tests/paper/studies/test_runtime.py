@@ -164,7 +164,7 @@ def test_a_measurement_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch)
     whole = cut.go_on(begun)
     assert cut.loaded == ["nci1"]
     assert whole["rows"][: len(runtime.ROWS)] == begun["rows"]  # type: ignore[index]
-    assert cut.told[0] == "a measurement that was cut off goes on; it has spmotif-struc."
+    assert cut.told[0] == "an interrupted measurement is continued; it has spmotif-struc."
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_other_circumstances_begin_anew(
     )
     cut.go_on(cut.begin() | before)
     assert cut.loaded == list(cut.both)
-    assert "measured anew" in cut.told[0]
+    assert "measured again" in cut.told[0]
 
 
 def test_all_datasets_have_a_number_in_the_paper() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gsina.paper.figures.nodes import draw_node
 from gsina.paper.grid.results import Results, ood_score
-from gsina.paper.numbers import published
+from gsina.paper.numbers import paper_number
 from gsina.paper.report.results_page import markdown, write_table
 from gsina.paper.report.summaries import summarise
 from gsina.paper.tables.nodes import METHODS, PANELS, node_table
@@ -69,9 +69,9 @@ def test_recipes_are_the_benchmarks(table: Table) -> None:
 
 
 def test_stored_values() -> None:
-    assert published("node", "erm", "gcn", "cora-1") == (70.86, None)
-    assert published("node", "gsina w/o gumbel", "gcn", "facebook100-Brown11") == (56.9, 0.19)
-    assert published("node", "eerm", "sage", "ogbn-arxiv-2014-2016") is None
+    assert paper_number("node", "erm", "gcn", "cora-1") == (70.86, None)
+    assert paper_number("node", "gsina w/o gumbel", "gcn", "facebook100-Brown11") == (56.9, 0.19)
+    assert paper_number("node", "eerm", "sage", "ogbn-arxiv-2014-2016") is None
 
 
 def test_every_split_is_read_from_the_same_run(table: Table, tmp_path: Path) -> None:

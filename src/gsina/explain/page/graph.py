@@ -23,7 +23,7 @@ class PageGraph:
         node_labels: A text for each node, such as element symbols or words; or none.
         edge_orders: Bond order of each pair (1, 2, 3, or 1.5 for aromatic); empty for graphs that
             are not molecules.
-        probabilities: One a class, or none.
+        probabilities: One per class, or none.
         values: Predicted values of a regression, or probabilities of several targets, or none.
         predicted: Text of the prediction.
         truth: Text of the truth, empty if unknown.
@@ -70,10 +70,10 @@ class PageGraph:
         }
         for name, value in per_pair.items():
             if value is not None:
-                _expect(value.shape == (pairs,), name, f"[{pairs}], one a pair of nodes", value)
+                _expect(value.shape == (pairs,), name, f"[{pairs}], one per pair of nodes", value)
         if self.node_weights is not None:
             right = self.node_weights.shape == (nodes,)
-            _expect(right, "node_weights", f"[{nodes}], one a node", self.node_weights)
+            _expect(right, "node_weights", f"[{nodes}], one per node", self.node_weights)
         if pairs and not 0 <= int(self.edges.min()) <= int(self.edges.max()) < nodes:
             raise InputError(
                 f"edges of {self.name!r} must lie in 0 .. {nodes - 1}, got {int(self.edges.min())} "

@@ -1,4 +1,4 @@
-"""From packed graphs and predictions to the graphs of a page."""
+"""Turn packed graphs and predictions into the graphs of a page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
+from gsina.explain.page.graph_predictions import graph_predictions
 from gsina.explain.page.molecule import draw_molecule
-from gsina.explain.page.readings import read
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 from gsina.training.evaluate import Predictions
@@ -45,8 +45,8 @@ def page_graphs(
         graphs: The graphs G, in the order of the predictions.
         predictions: What :func:`gsina.training.predict` returned for these very graphs.
         task: The kind of labels.
-        names: One name a graph.
-        smiles: One SMILES string a graph: molecules are drawn by RDKit. A string that cannot be
+        names: One name per graph.
+        smiles: One SMILES string per graph: molecules are drawn by RDKit. A string that cannot be
             read, or has other atoms than its graph, leaves that graph to the general layout.
         node_labels: Texts of the nodes of each graph; by default the elements of molecules.
         centres: The node of each graph that its prediction is about, if it is about one.
@@ -72,12 +72,12 @@ def page_graphs(
             f"{[expected, task.outputs]}; pass the predictions for these very graphs."
         )
     pairs = _pairs(graphs, predictions)
-    readings = read(predictions.logits, graphs, task, class_names, target_names)
+    found = graph_predictions(predictions.logits, graphs, task, class_names, target_names)
     counts, ptr = graphs.node_ptr.diff().tolist(), pairs.ptr.tolist()
     first = graphs.node_ptr.tolist()
     weights, of_nodes = (pairs.weights, predictions.node) if own_weights else (None, None)
     result = []
-    for graph, reading in enumerate(readings):
+    for graph, prediction in enumerate(found):
         rows = slice(ptr[graph], ptr[graph + 1])
         members = slice(first[graph], first[graph + 1])
         edges = pairs.edges[:, rows]
@@ -95,7 +95,7 @@ def page_graphs(
                 centre=centres[graph] if centres else None,
                 weights=None if weights is None else weights[rows],
                 node_weights=None if of_nodes is None else of_nodes[members],
-                **reading._asdict(),
+                **prediction._asdict(),
             )
         )
     return result
@@ -108,9 +108,9 @@ class _Pairs(NamedTuple):
         edges: Ends ``[2, P]``, local to the graph.
         ptr: Offsets of the pairs of each graph ``[G + 1]``.
         copies: Stored edges of each pair ``[P]``.
-        scores: One a pair ``[P]``, or ``None``.
-        truth: One a pair ``[P]``, bool, or ``None``.
-        weights: One a pair ``[P]``, or ``None``.
+        scores: One per pair ``[P]``, or ``None``.
+        truth: One per pair ``[P]``, bool, or ``None``.
+        weights: One per pair ``[P]``, or ``None``.
     """
 
     edges: Tensor

@@ -48,7 +48,7 @@
     return { scores: exact, counts, edges, out: new Float64Array(scores.length), version: -1, lambda: NaN };
   }
 
-  /** The share to keep of so many edges. */
+  /** The share to keep of a graph with this many edges. */
   const share = (edges) => GsinaSolver.shareOf(state.kept, edges, counted);
 
   /** The lambda that holds the budget over the whole graph. */
@@ -392,7 +392,7 @@
     $("large-outputs").replaceChildren(...(bars.length ? [list] : []));
   }
 
-  /** Where not all outputs fit, say so: a list that is cut off looks like a whole one. */
+  /** Say so where not all outputs fit, as a truncated list looks complete. */
   function showScroll(graph) {
     const list = $("large-outputs").firstChild;
     if (!list || list.scrollHeight <= list.clientHeight) return;
@@ -445,7 +445,7 @@
     state.largeView = GsinaDraw.draw($("large-canvas"), state.open, options);
   }
 
-  /** Scroll the list, and nothing but the list: the drawing is to stay on the screen. */
+  /** Scroll only the list, so that the drawing stays on the screen. */
   function keepInSight(option) {
     const list = $("edges"), inner = option.getBoundingClientRect(), outer = list.getBoundingClientRect();
     if (inner.top < outer.top) list.scrollTop += inner.top - outer.top;

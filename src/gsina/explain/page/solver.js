@@ -11,7 +11,7 @@ const GsinaSolver = (() => {
   /**
    * Weights sigmoid(2 s / tau + lambda) with a mean of `ratio` over the stored edges.
    *
-   * @param {ArrayLike<number>} scores one score a pair
+   * @param {ArrayLike<number>} scores one score per pair
    * @param {ArrayLike<number>} copies how many stored edges a pair stands for
    * @param {number} ratio share r in (0, 1]
    * @param {number} tau temperature above 0
@@ -76,10 +76,10 @@ const GsinaSolver = (() => {
    *
    * @param {ArrayLike<number>} ends the two nodes of every pair, one behind the other
    * @param {ArrayLike<number>} copies how many stored edges a pair stands for
-   * @param {ArrayLike<number>} weights one weight a pair
+   * @param {ArrayLike<number>} weights one weight per pair
    * @param {number} isolated weight of a node without edges
    * @param {"max"|"mean"|"none"} how
-   * @param {Float64Array} out receives one weight a node
+   * @param {Float64Array} out receives one weight per node
    */
   function nodeWeights(ends, copies, weights, isolated, how, out) {
     if (how === "none") return out.fill(isolated);

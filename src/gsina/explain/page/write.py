@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
-from gsina.explain.page.whole import Whole, condense
+from gsina.explain.page.whole_graph import WholeGraph, condense
 from gsina.files import write_aside
 from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
 from gsina.ops.budget import Budget
@@ -43,12 +43,11 @@ def write_page(
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
-    whole: Whole | None = None,
+    whole: WholeGraph | None = None,
 ) -> None:
     """Write graphs, their predictions and the live soft top-r into one HTML file.
 
-    The page works from disk and never asks the network for anything. All texts are shown as texts,
-    whatever they hold.
+    The page works offline and never loads anything. All texts are escaped.
 
     Args:
         path: The file; replaced as a whole when all is written.
@@ -59,7 +58,7 @@ def write_page(
         node: Weights of nodes from those of their edges: ``max``, ``mean`` or ``none``.
         summary: Names and values to show on top.
         scores_table: A header row and the rows of a table.
-        scores_caption: What the table holds, to stand above it.
+        scores_caption: Caption of the table.
         notes: Sentences to show on top.
         order: Name of the order that the graphs are given in, where sorting starts.
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
@@ -92,7 +91,7 @@ def write_page(
 
 
 def embed(data: Any) -> str:
-    """JSON that cannot end the element it stands in, nor be taken for anything but JSON."""
+    """JSON that is safe inside a script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII, so no line separators
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -100,10 +99,10 @@ def embed(data: Any) -> str:
 
 
 def _fill(title: str, data: str) -> str:
-    """Put style, scripts and data into the template, in one pass: none is searched for marks."""
+    """Put style, scripts and data into the template in one pass, so none is searched."""
     style = _asset("page.css")
     script = "\n".join(map(_asset, SCRIPTS))
-    # Only the style and the script of this very file may act, and nothing may be fetched.
+    # Only the style and the script of this file may run, and nothing may be loaded.
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -159,7 +158,7 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
     }
 
 
-def _whole(whole: Whole, double: bool) -> dict[str, Any]:
+def _whole(whole: WholeGraph, double: bool) -> dict[str, Any]:
     values, counts = condense(whole.scores)
     scores = _numbers(values, double)
     return {"scores": scores, "counts": counts.tolist(), "edges": whole.edges}

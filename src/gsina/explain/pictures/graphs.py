@@ -89,7 +89,7 @@ def draw_subgraphs(
         graphs: Graphs with one class label each.
         predictions: What :func:`gsina.training.predict` returned for these very graphs.
         path: The picture; the suffix is the format (``.png``, ``.pdf``, ``.svg``).
-        columns: Graphs of each class, one row a class.
+        columns: Graphs of each class, one row per class.
         class_names: Names of the classes; by default their numbers.
         max_nodes: Size of the largest graph to draw.
         title: A headline.
@@ -108,7 +108,7 @@ def draw_subgraphs(
     if predictions.edge is None:
         raise InputError("these predictions come without attention, so there is nothing to draw.")
     if graphs.y is None or graphs.y.numel() != len(graphs):
-        raise InputError("expected one class label a graph, to draw one row a class.")
+        raise InputError("expected one class label per graph, to draw one row per class.")
     if predictions.edge.numel() != graphs.edge_index.size(1):
         raise InputError(
             f"got attention of {predictions.edge.numel()} edges for graphs with "

@@ -44,7 +44,7 @@ def draw_sentences(
     See :func:`~gsina.explain.pictures.graphs.draw_subgraphs`.
 
     Args:
-        graphs: Sentences as graphs, a node a word, in order.
+        graphs: Sentences as graphs, one node per word, in order.
         predictions: The predictions for these very graphs.
         words: The words of every sentence.
         path: The picture.

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
-from gsina.explain.posthoc.frozen import FrozenModel, Progress
+from gsina.explain.posthoc.frozen import FrozenModel, OnProgress
 from gsina.explain.posthoc.gnn_explainer import GNNExplainer
 from gsina.explain.posthoc.graphmask import GraphMask
 from gsina.explain.posthoc.pg_explainer import PGExplainer
@@ -30,7 +30,7 @@ class Explainer(Protocol):
         model: FrozenModel,
         graphs: PackedGraphs,
         train: PackedGraphs | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Tensor:
         """Scores ``[E]`` of the edges of ``graphs``; larger is more important."""
         ...
@@ -78,7 +78,7 @@ def explain_split(
     train: PackedGraphs | None = None,
     limit: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> Tensor:
     """Score every edge of a split by its share in what a trained ERM model predicts.
 

@@ -1,4 +1,4 @@
-"""`FrozenModel`: a trained plain network as PyG's explainers want to call it."""
+"""`FrozenModel`: a trained plain network with the interface of PyG's explainers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gsina.methods.erm import ERM
 from gsina.metrics import predicted_classes
 
 #: Called with the number of steps done and in all.
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 #: PyG's names of the kinds of task.
 MODES = {
@@ -65,7 +65,7 @@ class FrozenModel(nn.Module):
         return replace(batch, y=y if self.task.kind == "multiclass" else y.to(logits.dtype))
 
     def losses(self, logits: Tensor, target: Batch) -> Tensor:
-        """How far logits are from the labels of a batch, one number a graph ``[G]``."""
+        """How far logits are from the labels of a batch, one number per graph ``[G]``."""
         return label_loss(logits, target.labels, self.task, reduction="none")
 
     def connect(self, algorithm: Any) -> None:
@@ -93,7 +93,7 @@ def learn_then_score(
     graphs: PackedGraphs,
     batch_size: int,
     device: torch.device,
-    progress: Progress | None,
+    progress: OnProgress | None,
 ) -> Tensor:
     """Take all steps of an explainer's training, then score the edges ``[E]`` of ``graphs``.
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import FrozenModel, Progress, learn_then_score
+from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
@@ -19,7 +19,7 @@ from gsina.graphs.packed import PackedGraphs
 class GNNExplainer:
     """Settings of GNNExplainer (Ying et al., 2019), as implemented in PyG.
 
-    One free logit an edge, and gradient descent on
+    One free logit per edge, and gradient descent on
 
         loss(masked graph, own prediction) + size * sum(mask) + entropy * mean H(mask).
 
@@ -44,7 +44,7 @@ class GNNExplainer:
         model: FrozenModel,
         graphs: PackedGraphs,
         train: PackedGraphs | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Tensor:
         """Scores ``[E]`` of the edges of ``graphs``; needs no training graphs."""
         device = next(model.parameters()).device

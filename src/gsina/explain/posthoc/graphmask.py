@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric import explain
 from torch_geometric.nn import MessagePassing
 
-from gsina.explain.posthoc.frozen import FrozenModel, Progress, learn_then_score, training_graphs
+from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score, training_graphs
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
@@ -43,7 +43,7 @@ class GraphMask:
         allowance: Loss that is accepted.
         multiplier: The multiplier at the start, before a softplus.
         multiplier_rate: Learning rate of the multiplier.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
     """
 
     epochs: int = 5
@@ -59,7 +59,7 @@ class GraphMask:
         model: FrozenModel,
         graphs: PackedGraphs,
         train: PackedGraphs | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Tensor:
         """Train on ``train``; scores ``[E]`` of the edges of ``graphs``."""
         train = training_graphs(train, "GraphMask")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import FrozenModel, Progress, learn_then_score, training_graphs
+from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score, training_graphs
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
@@ -36,7 +36,7 @@ class PGExplainer:
         size: Coefficient of the sum of the mask.
         entropy: Coefficient of the mean entropy of the mask.
         temperature: Of the samples, in the first and after the last epoch.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
     """
 
     epochs: int = 30
@@ -51,7 +51,7 @@ class PGExplainer:
         model: FrozenModel,
         graphs: PackedGraphs,
         train: PackedGraphs | None = None,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Tensor:
         """Train on ``train``; scores ``[E]`` of the edges of ``graphs``."""
         train = training_graphs(train, "PGExplainer")

@@ -1,4 +1,4 @@
-"""A gallery of extracted subgraphs from the folder of a run, drawn as its data ask for."""
+"""A gallery of extracted subgraphs from the folder of a run, drawn as suits its data."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _describe(run: Run) -> str:
 
 
 def _first_task(graphs: PackedGraphs, found: Predictions) -> tuple[PackedGraphs, Predictions]:
-    """Rows of classes need one label a graph: that of the first task."""
+    """Rows of classes need one label per graph: that of the first task."""
     if graphs.y is None or graphs.y.dim() < 2 or graphs.y.size(1) == 1:
         return graphs, found
     return replace(graphs, y=graphs.y[:, :1]), replace(found, logits=found.logits[:, :1])

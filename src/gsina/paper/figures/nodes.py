@@ -1,4 +1,4 @@
-"""The paper's node-level figure: six panels, a line a method over the test graphs."""
+"""The paper's node-level figure: six panels, one line per method over the test graphs."""
 
 from __future__ import annotations
 

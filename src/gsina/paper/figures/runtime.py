@@ -22,7 +22,7 @@ INK, GREY = "#222222", "#6b6b6b"
 
 
 def draw_runtime(content: dict[str, Any]) -> Figure:
-    """One panel a dataset: a bar a method, its spread, and the paper's ratio."""
+    """One panel per dataset: a bar per method, its spread, and the paper's ratio."""
     found, data = by_cell(content)
     rows = [row for row in ROWS if row != PLAIN]
     across = min(3, len(data))

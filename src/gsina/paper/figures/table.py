@@ -32,7 +32,7 @@ def draw_cells(table: Table, summaries: Sequence[Summary], times: dict[str, floa
     rows = list(dict.fromkeys(cell.row for cell in table.cells))
     columns = list(dict.fromkeys(cell.column for cell in table.cells))
     found = {(one.cell.row, one.cell.column): one for one in summaries}
-    heads = [*columns, *(one.label for one in table.also)]
+    heads = [*columns, *(one.label for one in table.extra)]
     names = 0.3 + LETTER * max(map(len, rows))
     wide = max(2 * MARGIN + names + COLUMN * len(heads), 6.0)
     notes = _notes(table, summaries, wide)
@@ -58,8 +58,8 @@ def draw_cells(table: Table, summaries: Sequence[Summary], times: dict[str, floa
             if summary is not None:
                 _draw_cell(axes, left + COLUMN * (place + 0.5), top, table, summary, times)
         first = found.get((row, columns[0]))
-        for place, also in enumerate(table.also, start=len(columns)):
-            value = None if first is None else first.further(also)
+        for place, extra in enumerate(table.extra, start=len(columns)):
+            value = None if first is None else first.further(extra)
             text = "" if value is None else pair(*value, 2)
             middle = left + COLUMN * (place + 0.5)
             axes.text(middle, top + ROW * _upper(table), text, size=9.5, color=INK, **CENTRE)
@@ -82,7 +82,7 @@ def _draw_cell(
     above, colour = text or "not run", INK if text else FAINT
     seconds = times.get(kind_name(summary.cell.recipe))
     if not text and seconds is not None:
-        above += f" ({about(seconds)} s an epoch)"
+        above += f" ({about(seconds)} s per epoch)"
     size = 9.5 if text else 8.5
     axes.text(middle, top + ROW * _upper(table), above, size=size, color=colour, **CENTRE)
     if paper is not None:

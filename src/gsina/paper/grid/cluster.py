@@ -1,7 +1,7 @@
 """Runs on a Ray cluster: many trainings on many machines.
 
 The workers compute, the process that started them writes the result files, so the machines need no
-common disk; with one (a shared ``GSINA_CACHE``) a job that is moved goes on from its checkpoint.
+common disk; with one (a shared ``GSINA_CACHE``) a job that is moved continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gsina.training import Diverged
 
 
 def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[Finished]:
-    """Run the jobs on a cluster, one a core; yields each as it ends.
+    """Run the jobs on a cluster, one per core; yields each as it ends.
 
     A job whose worker dies is started again. A job that another process holds is left alone.
     """

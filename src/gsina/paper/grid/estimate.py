@@ -42,7 +42,7 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
             else:
                 times.setdefault(kind, []).append(result["epochs"] * result["seconds_per_epoch"])
         except (ValueError, KeyError, TypeError):
-            continue  # a broken file is named by the caller and run again
+            continue  # the caller reports a broken file, whose job is run again
     return {kind: statistics.median(values) for kind, values in times.items()}
 
 
@@ -55,9 +55,9 @@ def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
     total, unknown = 0.0, []
     for job in jobs:
         kind = kind_name(job.recipe)
-        explained = f"{kind} {(job.explainer or '').partition(',')[0]}"
-        if explained in known:  # the model is trained once for all explainers
-            total += known[explained]
+        with_explainer = f"{kind} {(job.explainer or '').partition(',')[0]}"
+        if with_explainer in known:  # the model is trained once for all explainers
+            total += known[with_explainer]
         elif kind in known:
             total += known[kind]
         elif kind in measured:

@@ -1,4 +1,4 @@
-"""Result files: one JSON a finished run, found again by what was run."""
+"""Result files: one JSON per finished run, found by its recipe and seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gsina.runs.recipe import Recipe
 DEFAULT_FOLDER = Path("results")
 
 
-#: What reading a file may raise that is not a whole result.
+#: What reading an incomplete result may raise.
 BROKEN = (ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -41,7 +41,7 @@ def ood_score(result: dict[str, Any]) -> float | None:
 
 
 def _check(result: Any) -> None:
-    """Raise unless this has what tables are made of, and numbers where numbers should be.
+    """Raise unless this has everything that tables need, with numbers where they are expected.
 
     Raises:
         InputError: Something is of another kind, or not a number.
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _same(found: dict[str, Any], recipe: Recipe) -> bool:
-    """Whether a recipe in a file is this one, settings that it does not know left aside."""
+    """Whether a stored recipe is this one, except for settings that it does not have."""
     return found == recipe.model_dump() or identity(Recipe.parse(found)) == identity(recipe)
 
 
@@ -101,7 +101,7 @@ class Results:
         return None
 
     def broken(self, jobs: Iterable[Job]) -> list[Path]:
-        """Files that are there for these jobs and are not their whole results."""
+        """Files of these jobs that are not complete results."""
         paths = {self.path(job): job for job in jobs}
         return [path for path, job in paths.items() if path.exists() and self.load(job) is None]
 
@@ -112,7 +112,7 @@ class Results:
         return path
 
     def diverged(self, job: Job) -> str | None:
-        """What the run of a job said when it diverged; ``None`` if it did not, or has a result."""
+        """The message of a job that diverged; ``None`` if it did not, or has a result."""
         try:
             text = self.diverged_path(job).read_text(encoding="utf-8")
             return None if self.load(job) else str(json.loads(text)["message"]) or "diverged."
@@ -122,11 +122,11 @@ class Results:
             return "training diverged."
 
     def save_diverged(self, job: Job, message: str, about: dict[str, Any] | None = None) -> Path:
-        """Remember that a run diverges, as it would each time: it is not tried again.
+        """Record that a run diverges, as it would every time, so that it is not run again.
 
         Args:
             job: The job.
-            message: What it said.
+            message: Its error message.
             about: What it was run with.
         """
         path = self.diverged_path(job)
@@ -135,11 +135,11 @@ class Results:
         return path
 
     def diverged_path(self, job: Job) -> Path:
-        """Where it is remembered that a run diverges."""
+        """Where it is recorded that a run diverges."""
         return self.folder / f"{job.name}.diverged"
 
     def save_crash(self, job: Job, trace: str) -> Path:
-        """Keep the traceback of a job that met a bug, for whoever mends it."""
+        """Keep the traceback of a job that hit a bug, for debugging."""
         path = self.folder / f"{job.name}.traceback"
         with write_aside(path) as file:
             file.write(trace.encode())
@@ -147,9 +147,9 @@ class Results:
 
     @contextlib.contextmanager
     def claim(self, job: Job) -> Iterator[bool]:
-        """Hold a job against other processes; yields whether it could be had.
+        """Lock a job against other processes; yields whether the lock was free.
 
-        The lock goes with the process, however that ends.
+        The lock is released when the process ends, however it ends.
         """
         with locked(self.folder / f".{job.name}.lock") as mine:
             yield mine

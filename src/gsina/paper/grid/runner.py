@@ -1,4 +1,4 @@
-"""Many runs: what is done is skipped, what was cut off goes on, one process or several."""
+"""Many runs: finished ones are skipped, interrupted ones continue, in one process or several."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.files import cache_dir
 from gsina.paper.grid.results import Results
+from gsina.paper.studies.connected_components import run_components
 from gsina.paper.studies.explainers import run_posthoc
-from gsina.paper.studies.pieces import run_pieces
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
 from gsina.runs.run import run
@@ -38,7 +38,7 @@ def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
 
 
 def run_job(job: Job, results: Results, listeners: Sequence[Listener] = ()) -> Finished:
-    """Run one job, or go on where it was cut off, and store its result.
+    """Run one job, or continue it after an interruption, and store its result.
 
     A job that another process holds, or has finished meanwhile, is left alone. The checkpoint is
     kept in the cache folder until the result is on disk.
@@ -70,17 +70,17 @@ def give_up(
     message: str | None = None,
     made_with: dict[str, Any] | None = None,
 ) -> Finished:
-    """The end of a job that diverged: as it would again, that is remembered and its folder gone."""
+    """The end of a job that diverged: it is recorded and not run again, its folder removed."""
     if message is not None:
         results.save_diverged(job, message, made_with or provenance())
         forget(job)
-    said = results.diverged(job)
+    reason = results.diverged(job)
     path = results.diverged_path(job)
-    return Finished(job, None, f"{said} It is not run again unless you delete {path}.")
+    return Finished(job, None, f"{reason} It is not run again unless you delete {path}.")
 
 
 def crashed(job: Job, results: Results, error: Exception | str, trace: str) -> Finished:
-    """The end of a job that met a bug: its traceback is kept, and the other jobs go on."""
+    """The end of a job that hit a bug: its traceback is kept, and other jobs continue."""
     path = results.save_crash(job, trace)
     what = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return Finished(job, None, f"a bug ended it ({what}); the traceback is in {path}.")
@@ -106,12 +106,12 @@ def _explain(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
     assert job.explainer is not None
     folder = model_folder(job.recipe, job.seed)
     if job.explainer == "pieces":
-        return run_pieces(job.recipe, job.seed, folder=folder, listeners=listeners)
+        return run_components(job.recipe, job.seed, folder=folder, listeners=listeners)
     return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, listeners=listeners)
 
 
 def _train(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
-    """Go on from the job's checkpoint; start anew if it is of no use."""
+    """Continue from the job's checkpoint; start again if it cannot be used."""
     folder = _folder(job)
     try:
         found = run(

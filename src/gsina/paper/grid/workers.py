@@ -21,7 +21,7 @@ from gsina.parallel import end_with_parent
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 
-#: How often a job is started before it is given up: whatever kills its worker may be its own fault.
+#: How often a job is started before it is given up, as it may itself kill its worker.
 TRIES = 3
 
 Outcome = tuple[dict[str, Any] | None, str | None]
@@ -52,7 +52,7 @@ def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> I
 def _until_broken(
     waiting: deque[Job], running: dict[Future[Outcome], Job], results: Results, processes: int
 ) -> Iterator[Finished]:
-    """Hand out one job a process; when this is stopped, so are they."""
+    """Run one job per process; stopping this stops all processes."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, _prepare_worker, (os.getpid(),)) as pool:
 

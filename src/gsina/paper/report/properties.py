@@ -65,8 +65,8 @@ gradient other than 0 may still be tiny, which the last column shows.
 SEPARABILITY = """## How well attention tells the explanation from the background
 
 The paper's first figure, drawn from the models of seed {seed}: above, one batch of validation
-graphs, a row a graph with its edges in descending order of attention; below, the densities of the
-attention of background and explanation in that batch. The table is over all graphs.
+graphs, one row per graph with its edges in descending order of attention; below, the densities of
+the attention of background and explanation in that batch. The table is over all graphs.
 
 ![Attention of background and explanation](img/separability.png)
 
@@ -86,7 +86,7 @@ class Row:
 
     Attributes:
         method: Name of the method, as in the registry.
-        setting: What tells it from others of the method, such as ``r = 0.3``.
+        setting: What distinguishes it from others of the method, such as ``r = 0.3``.
         seed: Its seed.
         commit: The commit that it was trained and measured with.
         data: The graphs that were looked at.
@@ -104,7 +104,7 @@ class Row:
 
 
 def rows_of(results: Iterable[dict[str, Any]]) -> list[Row]:
-    """The rows of the results that ``property_result`` made; others are passed over."""
+    """The rows of the results that ``property_result`` made; others are skipped."""
     return [
         Row(
             method=(method := result["recipe"]["method"])["name"],

@@ -15,7 +15,7 @@ from gsina.paper.report.summaries import Summary, digits_of, not_run, ours, pair
 from gsina.paper.studies.runtime import read_runtime
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.table import Table
-from gsina.paper.tables.tuned import resolve
+from gsina.paper.tables.tuned_cells import resolve
 from gsina.runs.provenance import short_commit
 
 #: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.
@@ -48,8 +48,8 @@ def markdown(table: Table, results: Results, picture: str | None = None) -> str:
     table = resolve(table, results)
     summaries = sorted(summarise(table, results), key=lambda one: _order(table, one))
     times = epoch_times(results)
-    also = [one.label for one in table.also]
-    columns = ["", "data", "here", "paper", *also, "seeds", "every seed"]
+    extra = [one.label for one in table.extra]
+    columns = ["", "data", "here", "paper", *extra, "seeds", "every seed"]
     lines = [f"## {table.title}", "", f"`gsina bench {table.name}`", ""]
     if picture is not None:
         lines += [f"![{table.title}]({picture})", ""]
@@ -62,7 +62,7 @@ def _row(table: Table, summary: Summary, times: dict[str, float]) -> list[str]:
     cell, digits = summary.cell, digits_of(table)
     seeds = sorted(summary.values)
     each = ", ".join(f"{summary.values[seed]:.{digits - 1}f}" for seed in seeds)
-    further = [summary.further(one) for one in table.also]
+    further = [summary.further(one) for one in table.extra]
     return [
         cell.row,
         cell.column,
@@ -166,7 +166,7 @@ def write_results_page(path: Path, results: Results) -> None:
 
 
 def _runtime(results: Results) -> dict[str, Any] | None:
-    """What was measured of the runtime; ``None`` if there is nothing, or nothing that is whole."""
+    """What was measured of the runtime; ``None`` if there is no complete measurement."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         return read_runtime(results.root)
     return None

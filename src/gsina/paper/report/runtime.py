@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.files import write_aside
-from gsina.paper.numbers import published
+from gsina.paper.numbers import paper_number
 from gsina.paper.studies.runtime import DATA, PLAIN, ROWS
 from gsina.runs.provenance import short_commit
 
@@ -88,7 +88,7 @@ def save_picture(content: dict[str, Any], path: Path) -> None:
 def paper_ratio(row: str, dataset: str) -> float:
     """The paper's seconds as a multiple of its plain network's."""
     ours, plain = (
-        published("runtime", name, "ciga", DATA[dataset][2]) for name in (ROWS[row][2], "erm")
+        paper_number("runtime", name, "ciga", DATA[dataset][2]) for name in (ROWS[row][2], "erm")
     )
     assert ours is not None  # the paper has every row and column of this table
     assert plain is not None

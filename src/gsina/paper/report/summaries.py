@@ -1,4 +1,4 @@
-"""What the result files say of the cells of a table."""
+"""Summaries of the result files of the cells of a table."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from gsina.paper.grid.estimate import about, kind_name
 from gsina.paper.grid.results import Results, metric_of
-from gsina.paper.tables.table import Also, Cell, Table
-from gsina.paper.tables.tuned import resolve
+from gsina.paper.tables.table import Cell, ExtraColumn, Table
+from gsina.paper.tables.tuned_cells import resolve
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Summary:
         """Standard deviation over the seeds; of a sample only for two or more."""
         return float(np.std(list(self.values.values()), ddof=int(self.sample_std)))
 
-    def further(self, also: Also) -> tuple[float, float | None] | None:
+    def further(self, extra: ExtraColumn) -> tuple[float, float | None] | None:
         """Mean and standard deviation of another metric; ``None`` where a run lacks it."""
         tests = [result["metrics"][self.cell.split] for result in self.results]
-        if not tests or any(test.get(also.metric) is None for test in tests):
+        if not tests or any(test.get(extra.metric) is None for test in tests):
             return None
-        values = np.array([test[also.metric] for test in tests]) * (100 if also.percent else 1)
+        values = np.array([test[extra.metric] for test in tests]) * (100 if extra.percent else 1)
         return float(values.mean()), float(values.std(ddof=int(self.sample_std))) if len(
             values
         ) > 1 else None
@@ -93,9 +93,9 @@ def ours(summary: Summary, digits: int) -> str:
 
 
 def not_run(cell: Cell, times: dict[str, float]) -> str:
-    """What stands in place of a number, with the time of an epoch where it has been measured."""
+    """The text in place of a number, with the time of an epoch where it has been measured."""
     seconds = times.get(kind_name(cell.recipe))
-    return "not run" if seconds is None else f"not run (about {about(seconds)} s an epoch here)"
+    return "not run" if seconds is None else f"not run (about {about(seconds)} s per epoch here)"
 
 
 def pair(mean: float, std: float | None, digits: int) -> str:

@@ -1,4 +1,4 @@
-"""One post-hoc run: train a plain network, explain what it predicts of the test split, score."""
+"""One post-hoc run: train a plain network, explain its predictions on the test split, score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gsina.explain.posthoc.explainers import (
     make_explainer,
     sample_graphs,
 )
-from gsina.explain.posthoc.frozen import Progress
+from gsina.explain.posthoc.frozen import OnProgress
 from gsina.graphs.dataset import Dataset
 from gsina.methods.erm import ERM
 from gsina.runs.provenance import provenance
@@ -39,7 +39,7 @@ def run_posthoc(
     folder: Path | None = None,
     dataset: Dataset | None = None,
     listeners: Sequence[Listener] = (),
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[str, Any]:
     """Explain the test graphs of a recipe's ERM model.
 
@@ -52,7 +52,7 @@ def run_posthoc(
             and put there, so that several explainers can share it. Without a folder it is trained
             and not kept.
         dataset: The recipe's dataset, if it is loaded already.
-        listeners: Hear of the model's training.
+        listeners: Notified of the model's training.
         progress: Called with the steps of the explainer done and in all.
 
     Returns:

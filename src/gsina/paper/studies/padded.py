@@ -22,7 +22,7 @@ def padded_loop(
     """Weights ``[E]`` by sweeps on padded plans, graph by graph in and out.
 
     Args:
-        scores: One score an edge ``[E]``.
+        scores: One score per edge ``[E]``.
         ratio: Share to keep, or one per graph ``[G]``.
         index: Graph of every edge ``[E]``.
         graphs: Number of graphs.

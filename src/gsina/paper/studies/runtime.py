@@ -84,7 +84,7 @@ def measure(
         quick: A few batches of one epoch only.
         epochs: Epochs to measure.
         load: Loads a dataset by name.
-        begun: What a measurement that was cut off kept. Its datasets are not measured again if the
+        begun: What an interrupted measurement kept. Its datasets are not measured again if the
             code, the libraries, the machine and the epochs are the same.
         keep: Called with all that is known when a dataset is done.
         tell: Called with a line about what is taken over, and when a dataset is done.
@@ -119,19 +119,19 @@ def measure(
 def _still_good(
     begun: dict[str, Any] | None, now: dict[str, Any], tell: Callable[[str], object]
 ) -> list[dict[str, Any]]:
-    """Rows of a measurement that was cut off and may go on."""
+    """Rows of an interrupted measurement that may be continued."""
     if begun is None:
         return []
     known = bool(now["commit"]) and not now["commit"].endswith("+")
     if not known or any(begun.get(key) != value for key, value in now.items()):
         tell(
-            "a measurement was cut off; it was of other code, other libraries or another machine, "
-            "or that cannot be known, so all is measured anew."
+            "an interrupted measurement was made with other or unknown code, libraries or "
+            "hardware, so everything is measured again."
         )
         return []
     rows: list[dict[str, Any]] = list(begun["rows"])
     names = dict.fromkeys(one["dataset"] for one in rows)
-    tell(f"a measurement that was cut off goes on; it has {', '.join(names)}.")
+    tell(f"an interrupted measurement is continued; it has {', '.join(names)}.")
     return rows
 
 
@@ -194,12 +194,12 @@ def runtime_file(results: Path) -> Path:
 
 
 def begun_file(results: Path) -> Path:
-    """Where a measurement is kept until it is whole: it does not replace an older one before."""
+    """Where a measurement is kept until it is complete and replaces an older one."""
     return runtime_file(results).with_suffix(".begun.json")
 
 
 def save_runtime(results: Path, content: dict[str, Any]) -> Path:
-    """Write a whole measurement, and forget what was kept on the way."""
+    """Write a complete measurement, and remove the partial one."""
     path = runtime_file(results)
     save_json(path, content)
     begun_file(results).unlink(missing_ok=True)
@@ -221,7 +221,7 @@ def read_runtime(results: Path) -> dict[str, Any]:
 
 
 def begun_runtime(results: Path) -> dict[str, Any] | None:
-    """A measurement that was cut off, to go on with; ``None`` if there is none."""
+    """An interrupted measurement, to continue; ``None`` if there is none."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         return _read(begun_file(results))
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gsina.methods import METHODS
-from gsina.paper.numbers import Published, published
+from gsina.paper.numbers import PaperNumber, paper_number
 from gsina.paper.tables.table import FIVE, THREE, Cell, Table
-from gsina.paper.tables.tuned import KNOBS, tuned
+from gsina.paper.tables.tuned_cells import KNOBS, with_trials
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
 
@@ -72,10 +72,10 @@ def _spm_cell(method: str, variant: str, bias: float, seeds: tuple[int, ...]) ->
     def recipe(bias: float) -> Recipe:
         return _recipe(method, dataset, {"iid": True} if method == ORACLE else {"bias": bias})
 
-    paper = published("ciga-spm", _printed(method), "ciga", f"{dataset} b={bias:.2f}")
+    paper = paper_number("ciga-spm", _printed(method), "ciga", f"{dataset} b={bias:.2f}")
     column = f"{variant.title()} b = {bias:.2f}"
     cell = Cell(_label(method), column, recipe(bias), seeds, paper)
-    return cell if method not in KNOBS else tuned(cell, None if bias == 0.6 else recipe(0.6))
+    return cell if method not in KNOBS else with_trials(cell, None if bias == 0.6 else recipe(0.6))
 
 
 def ciga_real() -> Table:
@@ -132,16 +132,16 @@ def _real_cell(method: str, dataset: str, seeds: tuple[int, ...]) -> Cell:
         seeds,
         _real_paper(method, dataset),
     )
-    return tuned(cell) if method in KNOBS else cell
+    return with_trials(cell) if method in KNOBS else cell
 
 
-def _real_paper(method: str, dataset: str) -> Published | None:
+def _real_paper(method: str, dataset: str) -> PaperNumber | None:
     """What the paper prints; for IC50 only, as EC50 is not what it measures."""
     name = {"graph-twitter": "twitter"}.get(dataset, dataset.replace("-ic50", ""))
-    found = published("ciga-real", _printed(method), "ciga", name)
+    found = paper_number("ciga-real", _printed(method), "ciga", name)
     if found is None or dataset not in TU:
         return found
-    return Published(*(None if value is None else round(100 * value, 6) for value in found))  # type: ignore[arg-type]
+    return PaperNumber(*(None if value is None else round(100 * value, 6) for value in found))  # type: ignore[arg-type]
 
 
 def _recipe(method: str, dataset: str, data: dict[str, Any]) -> Recipe:
@@ -162,6 +162,6 @@ def _printed(method: str) -> str:
 
 
 def _method_notes() -> list[str]:
-    """What the methods themselves want said in every table."""
+    """The notes of the methods for every table."""
     entries = [METHODS[method] for method in _known((*MAIN, *OTHERS))]
     return [f"{entry.label}: {entry.note}." for entry in entries if entry.note]

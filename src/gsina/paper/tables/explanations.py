@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gsina.paper.numbers import published
+from gsina.paper.numbers import paper_number
 from gsina.paper.tables.gsat import BIASES, spmotif
-from gsina.paper.tables.table import THREE, Also, Cell, Table
+from gsina.paper.tables.table import THREE, Cell, ExtraColumn, Table
 
 BACKBONE_LABEL = {"gin": "GIN", "pna": "PNA", "spmotifnet": "SPMotifNet"}
 EXPLAINER_LABEL = {
@@ -57,7 +57,7 @@ def _explained(table: str, backbone: str, method: str, bias: float) -> Cell:
         f"SPMotif {bias}",
         spmotif(backbone, "erm" if explainer else method, bias),
         THREE,
-        published(table, method, backbone, f"spmotif-{bias}"),
+        paper_number(table, method, backbone, f"spmotif-{bias}"),
         explainer,
     )
 
@@ -71,9 +71,9 @@ def interpret_long() -> Table:
         "ten epochs without a better validation accuracy. The paper states neither for this "
         "network. Other shares r are tried, not chosen."
     )
-    also = (Also("accuracy", "OOD test accuracy"),)
+    extra = (ExtraColumn("accuracy", "OOD test accuracy"),)
     title = "Precision@5 of GSINA without early stopping"
-    return Table("interpret-long", title, tuple(cells), "precision_at_5", False, (note,), also)
+    return Table("interpret-long", title, tuple(cells), "precision_at_5", False, (note,), extra)
 
 
 def _whole(bias: float, seeds: tuple[int, ...], **options: float) -> Cell:
@@ -86,7 +86,7 @@ def _whole(bias: float, seeds: tuple[int, ...], **options: float) -> Cell:
         f"SPMotif {bias}",
         recipe.model_copy(update={"selection": selection}),
         seeds,
-        published("interpret-p5", "gsina", "spmotifnet", f"spmotif-{bias}"),
+        paper_number("interpret-p5", "gsina", "spmotifnet", f"spmotif-{bias}"),
     )
 
 
@@ -98,7 +98,7 @@ def explainer_trials() -> Table:
             f"SPMotif {bias}",
             spmotif("gin", "erm", bias),
             (0,),
-            published("interpret-auc", name.partition(",")[0], "gin", f"spmotif-{bias}"),
+            paper_number("interpret-auc", name.partition(",")[0], "gin", f"spmotif-{bias}"),
             name,
         )
         for bias in (0.5, 0.9)

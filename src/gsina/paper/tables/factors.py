@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gsina.paper.tables.table import FIVE, Also, Cell, Table
+from gsina.paper.tables.table import FIVE, Cell, ExtraColumn, Table
 from gsina.runs.recipe import Recipe
 
 BIASES = (0.5, 0.9, 0.7)
@@ -34,9 +34,12 @@ def factors() -> Table:
         "bottleneck: a node's state has seen its neighbourhood. Where it reads raw features, the "
         "extractor is a second network of the same depth.",
     )
-    also = (Also("explanation_auc", "explanation ROC-AUC"), Also("precision_at_5", "precision@5"))
+    extra = (
+        ExtraColumn("explanation_auc", "explanation ROC-AUC"),
+        ExtraColumn("precision_at_5", "precision@5"),
+    )
     title = "What decides on Spurious-Motif: OOD test accuracy"
-    return Table("factors", title, cells, notes=notes, also=also, sample_std=True)
+    return Table("factors", title, cells, notes=notes, extra=extra, sample_std=True)
 
 
 def _rows() -> list[tuple[str, str, int, dict[str, Any]]]:

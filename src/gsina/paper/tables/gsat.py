@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gsina.paper.numbers import published
-from gsina.paper.tables.table import FIVE, THREE, Also, Cell, Table
+from gsina.paper.numbers import paper_number
+from gsina.paper.tables.table import FIVE, THREE, Cell, ExtraColumn, Table
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
 
 BIASES = (0.5, 0.7, 0.9)
 OGBG = ("molbace", "molbbbp", "molclintox", "molsider", "moltox21")
-#: The order of worth: what the tables are about first.
+#: The order in which to run: what the tables are about first.
 BASIC = ("gsina", "erm", "gsat")
 #: Columns of the GSAT benchmark beside Spurious-Motif.
 OTHERS = {"ogbg-molhiv": "molhiv", "mnist-75sp": "MNIST-75sp", "graph-sst2": "Graph-SST2"}
@@ -59,14 +59,14 @@ def gsat() -> Table:
 
 def _gsat_cell(backbone: str, method: str, dataset: str, bias: float | None = None) -> Cell:
     """A cell; the backbone ``own`` stands for the method's own network, or the nearest to it."""
-    own = "spmotifnet" if method == "dir" and dataset == "spmotif" else "gin"
+    network = "spmotifnet" if method == "dir" and dataset == "spmotif" else "gin"
     data = {} if bias is None else {"bias": bias}
     return Cell(
         method.upper() if backbone == "own" else backbone.upper() + METHOD_LABEL[method],
         OTHERS.get(dataset, f"SPMotif {bias}"),
-        default_recipe(dataset, own if backbone == "own" else backbone, method, data=data),
+        default_recipe(dataset, network if backbone == "own" else backbone, method, data=data),
         FIVE if (dataset, backbone) == ("spmotif", "gin") else THREE,
-        published("gsat", method, backbone, dataset if bias is None else f"{dataset}-{bias}"),
+        paper_number("gsat", method, backbone, dataset if bias is None else f"{dataset}-{bias}"),
     )
 
 
@@ -78,7 +78,7 @@ def gsat_ogbg() -> Table:
             name,
             default_recipe(f"ogbg-{name}", "pna", method),
             THREE,
-            published("gsat-ogbg", method, "pna", f"ogbg-{name}"),
+            paper_number("gsat-ogbg", method, "pna", f"ogbg-{name}"),
         )
         for name in OGBG
         for method in BASIC
@@ -94,7 +94,7 @@ def ablation() -> Table:
             f"SPMotif {bias}",
             spmotif(backbone, "gsina", bias, **options),
             FIVE if (backbone, bias) == ("gin", 0.5) else THREE,
-            published("ablation", f"gsina{without}", backbone, f"spmotif-{bias}"),
+            paper_number("ablation", f"gsina{without}", backbone, f"spmotif-{bias}"),
         )
         for backbone in ("gin", "pna")
         for bias in BIASES
@@ -155,9 +155,9 @@ def plain() -> Table:
         "from epoch 21), to tell methods from their published recipes. GSINA has r = 0.6, DIR "
         "keeps a quarter of the edges."
     )
-    also = (Also("explanation_auc", "explanation ROC-AUC"),)
+    extra = (ExtraColumn("explanation_auc", "explanation ROC-AUC"),)
     title = "One plain recipe for all methods: OOD test accuracy"
-    return Table("plain", title, tuple(cells), notes=(note,), also=also)
+    return Table("plain", title, tuple(cells), notes=(note,), extra=extra)
 
 
 def connectivity() -> Table:
@@ -176,9 +176,9 @@ def connectivity() -> Table:
         "Not in the paper, which only suggests such a loss. Pieces: connected components of the "
         "r N edges with the most attention, mean over test graphs; 1 is a connected subgraph."
     )
-    also = (
-        Also("explanation_auc", "explanation ROC-AUC"),
-        Also("pieces", "pieces", percent=False),
+    extra = (
+        ExtraColumn("explanation_auc", "explanation ROC-AUC"),
+        ExtraColumn("pieces", "pieces", percent=False),
     )
     title = "GSINA with and without the connectivity loss: OOD test accuracy"
-    return Table("connectivity", title, tuple(cells), notes=(note,), also=also)
+    return Table("connectivity", title, tuple(cells), notes=(note,), extra=extra)

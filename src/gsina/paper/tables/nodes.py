@@ -1,4 +1,4 @@
-"""The table of the node-level benchmark: one cell a method and test graph, six datasets."""
+"""The table of the node-level benchmark: one cell per method and test graph, six datasets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gsina.datasets.catalog import DATASETS
-from gsina.paper.numbers import published
+from gsina.paper.numbers import paper_number
 from gsina.paper.tables.table import FIVE, Cell, Table
 from gsina.runs.published import default_recipe
 
@@ -39,7 +39,7 @@ class Panel:
 
     @property
     def at_hand(self) -> bool:
-        """Whether its files are there."""
+        """Whether its files are available."""
         return self.dataset in DATASETS and DATASETS[self.dataset].at_hand()
 
 
@@ -70,7 +70,7 @@ PANELS = (
         ("2014-2016", "2016-2018", "2018-2020"),
     ),
 )
-#: Row, method and its changed options, in the order of worth.
+#: Row, method and its changed options, in the order in which to run.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "ERM": ("erm", {}),
     "GSINA": ("gsina", {}),
@@ -101,7 +101,7 @@ def node_table() -> Table:
                 panel.dataset, panel.backbone, method, data=dict(panel.data), options=options
             ),
             panel.seeds,
-            published("node", row.lower(), panel.backbone, f"{panel.dataset}-{test}"),
+            paper_number("node", row.lower(), panel.backbone, f"{panel.dataset}-{test}"),
             split=f"test-{test}",
         )
         for panel in PANELS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gsina.errors import InputError, check_name
-from gsina.paper.numbers import Published
+from gsina.paper.numbers import PaperNumber
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 
@@ -30,7 +30,7 @@ class Cell:
         seeds: The seeds it is run with by default.
         paper: What the paper prints, if anything.
         explainer: Name of a post-hoc explainer of the recipe's model, or ``pieces``.
-        trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned`).
+        trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned_cells`).
         choices: The recipe of the cell for each of the trials.
         split: The split that is scored; a dataset may have several test splits.
     """
@@ -39,7 +39,7 @@ class Cell:
     column: str
     recipe: Recipe
     seeds: tuple[int, ...]
-    paper: Published | None = None
+    paper: PaperNumber | None = None
     explainer: str | None = None
     trials: tuple[Recipe, ...] = ()
     choices: tuple[Recipe, ...] = ()
@@ -47,13 +47,13 @@ class Cell:
 
     @property
     def jobs(self) -> list[Job]:
-        """One job a seed; while the recipe is not chosen yet, one a trial."""
+        """One job per seed; while the recipe is not chosen yet, one per trial."""
         if self.trials:
             return [Job(trial, TRIAL_SEED) for trial in self.trials]
         return [Job(self.recipe, seed, self.explainer) for seed in self.seeds]
 
 
-class Also(NamedTuple):
+class ExtraColumn(NamedTuple):
     """A further test metric of the same runs, as one more column."""
 
     metric: str
@@ -72,7 +72,7 @@ class Table:
         percent: Whether values are shown times 100.
         cells: In the order they are run, the most valuable first.
         notes: Things a reader must know.
-        also: Further metrics of the same runs.
+        extra: Further metrics of the same runs.
         sample_std: Whether the standard deviation is the unbiased one of a sample, as this paper's
             benchmark has it, instead of the population's.
     """
@@ -83,7 +83,7 @@ class Table:
     metric: str | None = None
     percent: bool = True
     notes: tuple[str, ...] = field(default=())
-    also: tuple[Also, ...] = ()
+    extra: tuple[ExtraColumn, ...] = ()
     sample_std: bool = False
 
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:

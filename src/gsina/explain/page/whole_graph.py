@@ -1,4 +1,4 @@
-"""The scores of a whole graph, in short, for pages that show parts of it."""
+"""The scores of a whole graph, condensed for pages that show parts of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-#: Different scores that are kept as they are; more are put together in so many groups.
+#: Distinct scores kept exactly; more are merged into this many groups.
 MOST = 5000
 
 
-class Whole(NamedTuple):
+class WholeGraph(NamedTuple):
     """The graph that those of a page are parts of.
 
     Attributes:
@@ -28,7 +28,7 @@ def condense(scores: Tensor, most: int = MOST) -> tuple[Tensor, Tensor]:
 
     Up to ``most`` different scores are exact. More are sorted and cut into ``most`` groups of equal
     size, each with its mean: the mean of the weights, from which the page finds the dual of the
-    whole graph, hangs on their distribution alone.
+    whole graph, depends on their distribution only.
 
     Args:
         scores: Scores of all edges.

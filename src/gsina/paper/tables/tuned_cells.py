@@ -44,7 +44,7 @@ class Knob:
     most: float = math.inf
 
     def move(self, centre: float, steps: int) -> float:
-        """The value so many steps from another, or the end of the range if that is nearer."""
+        """The value some steps from another, or the end of the range if that is nearer."""
         if steps == 0:
             return centre
         value = centre * self.step**steps if self.how == "times" else centre + steps * self.step
@@ -122,7 +122,7 @@ def _with(recipe: Recipe, knob: Knob, value: float) -> Recipe:
     return Recipe.parse(values)
 
 
-def tuned(cell: Cell, at: Recipe | None = None) -> Cell:
+def with_trials(cell: Cell, at: Recipe | None = None) -> Cell:
     """The cell with trials: of its own recipe, or of the recipe ``at``, for other data."""
     tried = cell.recipe if at is None else at
     steps = knob_of(tried).steps(value_of(tried))
@@ -153,8 +153,8 @@ def resolve(table: Table, results: Results) -> Table:
         waiting = sum(bool(cell.trials) for cell in cells)
         notes = (
             *notes,
-            "Tuned: one setting a method, three values, the one with the best validation metric of "
-            f"seed {TRIAL_SEED}.",
+            "Tuned: one setting per method, three values, the one with the best validation metric "
+            f"of seed {TRIAL_SEED}.",
             *([f"Chosen: {'; '.join(chosen)}."] if chosen else []),
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
@@ -162,7 +162,7 @@ def resolve(table: Table, results: Results) -> Table:
 
 
 def _choices(cells: Iterable[Cell]) -> list[str]:
-    """What was chosen, a method at a time: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``."""
+    """What was chosen, by method: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``."""
     places: dict[str, list[str]] = {}
     for cell in cells:
         knob = KNOBS[cell.recipe.method.name].name

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from gsina.cli.datasets import _options
-from gsina.cli.explained import explanations
+from gsina.cli.option_docs import option_docs
 from gsina.datasets.catalog import DATASETS
 from gsina.methods import METHODS
 
@@ -40,7 +40,7 @@ class Child(Parent):
 
 
 def test_of_a_class_and_its_parents():
-    assert explanations(Child) == {
+    assert option_docs(Child) == {
         "first": "In the parent.",
         "second": "Over two lines, with code.",
         "third": "Short: with a colon.",
@@ -59,17 +59,17 @@ def test_of_a_function_with_some_arguments_given():
             nothing: at all.
         """
 
-    assert explanations(partial(load, "x")) == {"name": "Which.", "seed": "Of the split."}
-    assert explanations(lambda: None) == {}
+    assert option_docs(partial(load, "x")) == {"name": "Which.", "seed": "Of the split."}
+    assert option_docs(lambda: None) == {}
 
 
 @pytest.mark.parametrize("name", sorted(DATASETS))
 def test_every_option_of_a_dataset_is_explained(name):
     load = DATASETS[name].load
-    assert set(_options(load)) <= set(explanations(load))
+    assert set(_options(load)) <= set(option_docs(load))
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_option_of_a_method_is_explained(name):
     config = METHODS[name].config
-    assert {field.name for field in fields(config)} <= set(explanations(config))
+    assert {field.name for field in fields(config)} <= set(option_docs(config))

@@ -14,14 +14,14 @@ from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending
 from gsina.paper.report.results_page import markdown, summarise
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned import (
+from gsina.paper.tables.tuned_cells import (
     KNOBS,
     candidates,
     parts,
     resolve,
     save_choices,
-    tuned,
     value_of,
+    with_trials,
 )
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
@@ -52,7 +52,7 @@ def fake(
 
 @pytest.fixture
 def table() -> Table:
-    return Table("tiny", "A tiny table", (tuned(Cell("GSINA", "here", recipe(), (0, 1, 2))),))
+    return Table("tiny", "A tiny table", (with_trials(Cell("GSINA", "here", recipe(), (0, 1, 2))),))
 
 
 def test_candidates_start_with_the_published_value() -> None:
@@ -111,7 +111,7 @@ def test_a_choice_is_carried_to_other_data_by_its_steps() -> None:
     own = own.model_copy(
         update={"method": own.method.model_copy(update={"options": {"contrast": 16.0}})}
     )
-    cell = tuned(Cell("CIGA", "there", own, (0,)), at)
+    cell = with_trials(Cell("CIGA", "there", own, (0,)), at)
     assert [value_of(trial) for trial in cell.trials] == [0.5, 1.0, 2.0]
     assert [value_of(choice) for choice in cell.choices] == [16.0, 32.0, 32.0]
 
@@ -164,7 +164,7 @@ def test_a_smaller_error_is_better(table: Table, tmp_path: Path) -> None:
 
 
 def test_trials_may_stand_for_other_data(tmp_path: Path) -> None:
-    cell = tuned(Cell("GSINA", "other", recipe(bias=0.9), (0, 1)), recipe(bias=0.6))
+    cell = with_trials(Cell("GSINA", "other", recipe(bias=0.9), (0, 1)), recipe(bias=0.6))
     table = Table("tiny", "A tiny table", (cell,))
     results = Results(tmp_path)
     for trial, val in zip(cell.trials, (0.5, 0.6, 0.9), strict=True):
@@ -194,7 +194,7 @@ def test_parts_keep_the_order() -> None:
     plain = Cell("ERM", "a", recipe("erm"), (0,))
     one = Table("tiny", "", (plain, replace(plain, column="b")))
     assert parts(one) == [one]
-    cells = (tuned(plain), plain, replace(plain, column="b"), tuned(plain))
+    cells = (with_trials(plain), plain, replace(plain, column="b"), with_trials(plain))
     found = parts(Table("tiny", "", cells))
     assert [len(part.cells) for part in found] == [2, 1, 1]
     assert tuple(cell for part in found for cell in part.cells) == cells

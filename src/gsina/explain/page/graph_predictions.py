@@ -1,4 +1,4 @@
-"""What a model says of each graph, in words and numbers that people read."""
+"""Predictions and truth of each graph as text and numbers for the page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
-#: Targets that are named one by one; of more, only their number is said.
+#: Targets named one by one; of more, only their number is shown.
 NAMED_TARGETS = 3
+Names = tuple[str, ...]
 
 
-class Reading(NamedTuple):
+class GraphPrediction(NamedTuple):
     """Prediction and truth of one graph; the names are those of ``PageGraph``."""
 
     probabilities: tuple[float, ...] = ()
@@ -29,14 +30,14 @@ class Reading(NamedTuple):
     target_truth: tuple[float, ...] = ()
 
 
-def read(
+def graph_predictions(
     logits: Tensor,
     graphs: PackedGraphs,
     task: Task,
     class_names: Sequence[str],
     target_names: Sequence[str],
-) -> list[Reading]:
-    """One reading a graph.
+) -> list[GraphPrediction]:
+    """The prediction of every graph, with its truth.
 
     Args:
         logits: Output of the model ``[G, outputs]``, or ``[N, outputs]`` at node level.
@@ -63,11 +64,11 @@ def read(
     return _numbers(logits, y, names)
 
 
-def _classes(probabilities: Tensor, y: Tensor | None, names: tuple[str, ...]) -> list[Reading]:
+def _classes(probabilities: Tensor, y: Tensor | None, names: Names) -> list[GraphPrediction]:
     confidence, guess = probabilities.max(-1)
     labels = [-1] * len(guess) if y is None else y.tolist()
     return [
-        Reading(
+        GraphPrediction(
             probabilities=tuple(row),
             predicted=names[best],
             truth=names[label] if label >= 0 else "",
@@ -81,15 +82,15 @@ def _classes(probabilities: Tensor, y: Tensor | None, names: tuple[str, ...]) ->
     ]
 
 
-def _targets(probabilities: Tensor, y: Tensor | None, names: tuple[str, ...]) -> list[Reading]:
-    """Several yes-or-no targets: right is a graph whose known targets all are."""
+def _targets(probabilities: Tensor, y: Tensor | None, names: Names) -> list[GraphPrediction]:
+    """Several binary targets; a graph is right if all its known targets are."""
     truth = torch.full_like(probabilities, torch.nan) if y is None else y
     known = ~truth.isnan()
     yes = probabilities > 0.5
     right = (yes == (truth > 0.5)) | ~known
     sure = torch.maximum(probabilities, 1 - probabilities).mean(-1)
     return [
-        Reading(
+        GraphPrediction(
             values=tuple(probabilities[graph].tolist()),
             predicted=_listed(yes[graph], names),
             truth=_known(truth[graph], names),
@@ -102,10 +103,10 @@ def _targets(probabilities: Tensor, y: Tensor | None, names: tuple[str, ...]) ->
     ]
 
 
-def _numbers(values: Tensor, y: Tensor | None, names: tuple[str, ...]) -> list[Reading]:
+def _numbers(values: Tensor, y: Tensor | None, names: Names) -> list[GraphPrediction]:
     truth = torch.full_like(values, torch.nan) if y is None else y
     return [
-        Reading(
+        GraphPrediction(
             values=tuple(row),
             predicted=_figures(row, names),
             truth=_figures(true, names),
@@ -116,10 +117,12 @@ def _numbers(values: Tensor, y: Tensor | None, names: tuple[str, ...]) -> list[R
     ]
 
 
-def _nodes(logits: Tensor, y: Tensor | None, graphs: PackedGraphs, task: Task) -> list[Reading]:
+def _nodes(
+    logits: Tensor, y: Tensor | None, graphs: PackedGraphs, task: Task
+) -> list[GraphPrediction]:
     """At node level a graph has no label of its own, only a share of nodes that are right."""
     if y is None or task.kind == "regression":
-        return [Reading()] * len(graphs)
+        return [GraphPrediction()] * len(graphs)
     if task.kind == "multiclass":
         right, known = logits.argmax(-1) == y, y >= 0
     else:
@@ -131,7 +134,7 @@ def _nodes(logits: Tensor, y: Tensor | None, graphs: PackedGraphs, task: Task) -
     counts = torch.bincount(graph[known], minlength=len(graphs)).tolist()
     hits = torch.bincount(graph[known & right], minlength=len(graphs)).tolist()
     return [
-        Reading(predicted=f"{hit} of {count} nodes right")
+        GraphPrediction(predicted=f"{hit} of {count} nodes right")
         for hit, count in zip(hits, counts, strict=True)
     ]
 
@@ -142,7 +145,7 @@ def _names(given: Sequence[str], count: int, what: str) -> tuple[str, ...]:
     return tuple(map(str, given)) or tuple(map(str, range(count)))
 
 
-def _listed(yes: Tensor, names: tuple[str, ...]) -> str:
+def _listed(yes: Tensor, names: Names) -> str:
     """The targets that are yes, or how many."""
     chosen = [name for name, there in zip(names, yes.tolist(), strict=True) if there]
     if len(chosen) > NAMED_TARGETS:
@@ -150,7 +153,7 @@ def _listed(yes: Tensor, names: tuple[str, ...]) -> str:
     return ", ".join(chosen) or "none"
 
 
-def _known(truth: Tensor, names: tuple[str, ...]) -> str:
+def _known(truth: Tensor, names: Names) -> str:
     """The targets whose label is yes, and how many labels there are unless all are."""
     known = ~truth.isnan()
     count = int(known.sum())
@@ -164,7 +167,7 @@ def _known(truth: Tensor, names: tuple[str, ...]) -> str:
     return f"{listed} ({count} known)"
 
 
-def _figures(row: Sequence[float], names: tuple[str, ...]) -> str:
+def _figures(row: Sequence[float], names: Names) -> str:
     """Known figures, with names if there are several; the first few."""
     known = [(name, value) for name, value in zip(names, row, strict=True) if value == value]
     if len(names) == 1:

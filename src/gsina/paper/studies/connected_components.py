@@ -1,4 +1,4 @@
-"""One run of the connectivity table: train, then count the pieces of what is extracted."""
+"""One run of the connectivity table: train, then count the components of the subgraphs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from gsina.errors import InputError
-from gsina.explain.components import count_pieces
+from gsina.explain.components import count_components
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import Method
 from gsina.ops.budget import Budget
@@ -21,7 +21,7 @@ from gsina.training import predict
 from gsina.training.listeners import Listener
 
 
-def run_pieces(
+def run_components(
     recipe: Recipe, seed: int, *, folder: Path | None = None, listeners: Sequence[Listener] = ()
 ) -> dict[str, Any]:
     """The result of a run with ``pieces`` among its test metrics.
@@ -29,17 +29,17 @@ def run_pieces(
     Args:
         recipe: A recipe of a method with a ratio, such as GSINA.
         seed: Seed of the training.
-        folder: Folder of the trained model; one that is there is used.
-        listeners: Hear of the training.
+        folder: Folder of the trained model, which is used if it exists.
+        listeners: Notified of the training.
     """
     finished = trained(recipe, seed, folder, listeners=listeners)
     old = finished.result
-    pieces = mean_pieces(finished.method, finished.dataset.test)
+    pieces = mean_components(finished.method, finished.dataset.test)
     test = {**old["metrics"]["test"], "pieces": pieces}
     return {**old, "metrics": {**old["metrics"], "test": test}}
 
 
-def mean_pieces(method: Method, graphs: PackedGraphs) -> float:
+def mean_components(method: Method, graphs: PackedGraphs) -> float:
     """Connected components of the top r of the attention, mean over the graphs with edges.
 
     Raises:
@@ -56,5 +56,5 @@ def mean_pieces(method: Method, graphs: PackedGraphs) -> float:
     batch = graphs.batch(torch.arange(len(graphs)))
     ratio = budget.ratios(count_edges(batch.edge_groups, batch.reverse, edge.device))
     top = hard_top_r(edge, ratio, batch.edge_groups, batch.reverse)
-    pieces = count_pieces(top, graphs)[graphs.edge_ptr.diff() > 0]
+    pieces = count_components(top, graphs)[graphs.edge_ptr.diff() > 0]
     return float(pieces.double().mean())

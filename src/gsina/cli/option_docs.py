@@ -1,4 +1,4 @@
-"""What docstrings say of options, for the commands that list them."""
+"""Descriptions of options, read from docstrings for the commands that list them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 _ENTRY = re.compile(r"    (\w+): (.*)")
 
 
-def explanations(of: Callable[..., Any]) -> dict[str, str]:
-    """The options of a function or class with what its ``Args`` or ``Attributes`` say of them.
+def option_docs(of: Callable[..., Any]) -> dict[str, str]:
+    """Descriptions of the options of a function or class, from its ``Args`` or ``Attributes``.
 
-    A class has those of its parents too.
+    Those of its base classes are included.
     """
     while isinstance(of, partial):
         of = of.func
@@ -43,6 +43,6 @@ def _entries(doc: str) -> dict[str, str]:
 
 
 def option_lines(options: dict[str, Any], of: Callable[..., Any]) -> dict[str, list[str]]:
-    """``name=default`` and the explanation of every option, for :func:`gsina.cli.show.entries`."""
-    known = explanations(of)
+    """``name=default`` and the description of every option, for :func:`gsina.cli.show.entries`."""
+    known = option_docs(of)
     return {f"{name}={value}": [known.get(name, "")] for name, value in options.items()}

@@ -15,7 +15,7 @@ import page_cases
 import tiny_nodes
 from gsina import soft_top_r
 from gsina.explain.new_data import explain_files
-from gsina.explain.page.whole import condense
+from gsina.explain.page.whole_graph import condense
 from gsina.explain.report import node_page, page
 from gsina.models.model import Architecture, Model
 from gsina.models.predict import predict_files
