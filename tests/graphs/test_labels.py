@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from gsina.graphs.labels import Wish, number, read_labels
+from gsina.graphs.labels import TargetKind, number, read_labels
 from gsina.graphs.task import Task
 
 ROWS = range(2, 100)
 
 
-def labels(cells: str, kind: Wish = "auto"):  # type: ignore[no-untyped-def]
+def labels(cells: str, kind: TargetKind = "auto"):  # type: ignore[no-untyped-def]
     values = cells.split(" ")
     return read_labels({"t": values}, ROWS[: len(values)], kind=kind)
 
@@ -98,7 +98,7 @@ def test_many_targets() -> None:
         ({"t": ["0"]}, "regresion", "did you mean 'regression'"),
     ],
 )
-def test_bad_targets(cells: dict[str, list[str]], kind: Wish, message: str) -> None:
+def test_bad_targets(cells: dict[str, list[str]], kind: TargetKind, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_labels(cells, ROWS[: len(next(iter(cells.values()), []))], kind=kind)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from torch import Tensor
 from gsina.errors import InputError, check_name
 from gsina.graphs.task import Level, Task
 
-Wish = Literal["auto", "classification", "regression"]
-WISHES = ("auto", "classification", "regression")
+TargetKind = Literal["auto", "classification", "regression"]
+TARGET_KINDS = get_args(TargetKind)
 #: Cells that mean "not known", whatever their case.
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "?"})
 #: Whole numbers with more different values than this are taken as quantities, not classes.
@@ -61,7 +61,7 @@ def read_labels(
     cells: Mapping[str, Sequence[str]],
     rows: Sequence[int],
     *,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     level: Level = "graph",
 ) -> Labels:
     """Turn the cells of target columns into labels.
@@ -83,7 +83,7 @@ def read_labels(
     Raises:
         InputError: With the row or the target: all missing, one class only, text for a number.
     """
-    check_name(kind, WISHES, "kind of target")
+    check_name(kind, TARGET_KINDS, "kind of target")
     if not cells:
         raise InputError("got no target; expected the name of at least one column to predict.")
     columns = {name: _Column(name, values) for name, values in cells.items()}
