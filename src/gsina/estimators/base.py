@@ -22,10 +22,10 @@ from gsina.models.folder import load_model, save_model
 from gsina.models.model import Architecture, Model
 from gsina.models.train import (
     Plan,
+    check_budget,
     default_options,
     first_epoch,
     named_spec,
-    takes,
     train_model,
 )
 from gsina.nn.attention import Attention
@@ -234,20 +234,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _options(self) -> dict[str, Any]:
         if isinstance(self.ratio, str) and self.ratio != "auto":
             raise InputError(f'ratio must be a number or "auto", got {self.ratio!r}.')
-        if self.ratio is not None and self.budget is not None:
-            raise InputError(
-                f"expected a ratio or a budget, got ratio {self.ratio} and budget {self.budget}; "
-                "leave one out."
-            )
         if not isinstance(self.method, str):
             raise InputError(f"method must be a name, got {self.method!r}.")
-        given = {"ratio": None if self.ratio == "auto" else self.ratio}
-        given |= {"temperature": self.temperature, "budget": self.budget}
-        options = {name: value for name, value in given.items() if value is not None}
-        for name, value in options.items():
-            if not takes(self.method, name):
-                raise InputError(f"{self.method} has no {name}, got {value!r}; leave it out.")
-        return default_options(self.method) | options | (self.method_options or {})
+        names = ("ratio", "budget", "temperature")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        options = given | (self.method_options or {})
+        check_budget(self.method, options)
+        if self.ratio == "auto":
+            del options["ratio"]
+        return default_options(self.method) | options
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:
         nodes = dataset.node_sizes or dataset.train.num_features
