@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gsina.graphs.labels import TargetKind, number, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.task import Task
 
 ROWS = range(2, 100)
@@ -101,8 +101,3 @@ def test_many_targets() -> None:
 def test_bad_targets(cells: dict[str, list[str]], kind: TargetKind, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_labels(cells, ROWS[: len(next(iter(cells.values()), []))], kind=kind)
-
-
-@pytest.mark.parametrize("text", ["1_000", "nan", "inf", "x", "", "0x1f"])
-def test_what_is_no_number(text: str) -> None:
-    assert number(text) is None
