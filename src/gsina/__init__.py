@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gsina.estimators import GraphClassifier, GraphRegressor, NodeClassifier
+    from gsina.estimators import GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor
     from gsina.methods.gsina import GSINA
     from gsina.nn.attention import Attention, GraphSinkhornAttention
     from gsina.ops.soft_top_r import soft_top_r
@@ -21,6 +21,7 @@ __all__ = [
     "GraphRegressor",
     "GraphSinkhornAttention",
     "NodeClassifier",
+    "NodeRegressor",
     "__version__",
     "load_model",
     "soft_top_r",
@@ -34,6 +35,7 @@ _HOMES = {
     "GraphRegressor": "gsina.estimators",
     "GraphSinkhornAttention": "gsina.nn",
     "NodeClassifier": "gsina.estimators",
+    "NodeRegressor": "gsina.estimators",
     "load_model": "gsina.runs.trained",
     "soft_top_r": "gsina.ops",
 }

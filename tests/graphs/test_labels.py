@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from gsina.graphs.labels import Wish, number, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.task import Task
 
 ROWS = range(2, 100)
 
 
-def labels(cells: str, kind: Wish = "auto"):  # type: ignore[no-untyped-def]
+def labels(cells: str, kind: TargetKind = "auto"):  # type: ignore[no-untyped-def]
     values = cells.split(" ")
     return read_labels({"t": values}, ROWS[: len(values)], kind=kind)
 
@@ -98,11 +98,6 @@ def test_many_targets() -> None:
         ({"t": ["0"]}, "regresion", "did you mean 'regression'"),
     ],
 )
-def test_bad_targets(cells: dict[str, list[str]], kind: Wish, message: str) -> None:
+def test_bad_targets(cells: dict[str, list[str]], kind: TargetKind, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_labels(cells, ROWS[: len(next(iter(cells.values()), []))], kind=kind)
-
-
-@pytest.mark.parametrize("text", ["1_000", "nan", "inf", "x", "", "0x1f"])
-def test_what_is_no_number(text: str) -> None:
-    assert number(text) is None

@@ -7,24 +7,33 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from torch import Tensor, nn
 
 from gsina.errors import InputError
-from gsina.estimators.inputs import as_graphs, check_features
+from gsina.estimators.inputs import (
+    as_graphs,
+    check_features,
+    check_mask,
+    hold_out,
+    with_labels,
+)
 from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
-from gsina.graphs.task import Level
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Level, Task
 from gsina.methods import make_config
 from gsina.models.folder import load_model, save_model
 from gsina.models.model import Architecture, Model
 from gsina.models.train import (
     Plan,
+    check_budget,
     default_options,
     first_epoch,
-    has_option,
     named_spec,
     train_model,
 )
@@ -60,7 +69,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         num_layers: Its depth.
         dropout: Dropout after every layer, if the network has any.
         epochs: Largest number of epochs.
-        batch_size: Graphs a step.
+        batch_size: Graphs per step.
         learning_rate: Of Adam.
         patience: Stop after so many epochs without a better one on validation data; ``None``:
             never.
@@ -75,6 +84,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     _level: Level = "graph"
+    _coding: type[Classes] | type[Numbers]
 
     def __init__(
         self,
@@ -109,6 +119,23 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.budget = budget
+
+    def fit(self, graphs: Any, y: Any = None, val: Any = None) -> Self:
+        """Train, and stop by validation data.
+
+        Args:
+            graphs: A list or PyG dataset of ``Data`` objects, ``PackedGraphs``, or a ``Dataset``
+                which brings labels and validation data along. Of nodes one ``Data`` or several,
+                see :class:`~gsina.estimators.node.NodeEstimator` for their masks.
+            y: One label per graph (or node), ``None`` or NaN if missing; or ``[G, targets]`` of
+                numbers, for classifiers of 0 and 1. By default the graphs' own ``y``.
+            val: Validation graphs with labels of their own, or a pair of graphs and labels. By
+                default a tenth of the graphs.
+        """
+        dataset = graphs if isinstance(graphs, Dataset) else self._dataset(graphs, y, val)
+        self._check_task(dataset.task, "dataset")
+        self._train(dataset)
+        return self
 
     def explain(self, graphs: Any) -> list[Attention]:
         """Weights of the edges ``[E]`` and nodes ``[N]`` of every graph, in order.
@@ -151,7 +178,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             return own_spec(backbone, made.node_channels, made.edge_channels, made.backbone_options)
 
         model = load_model(folder, None if backbone is None else make_spec)
-        cls._check_loaded(model)
+        cls._check_task(model.task, "model")
         made = model.architecture
         settings: dict[str, Any] = model.training.get("settings", {})
         given = {**settings, **made.backbone_options, **made.method_options}
@@ -171,22 +198,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     @classmethod
-    def _check_loaded(cls, model: Model) -> None:
-        """Refuse a model of another kind."""
-        if model.task.level != cls._level or (model.task.kind == "regression") != cls._regression():
-            right = (
-                "NodeClassifier"
-                if model.task.level == "node"
-                else ("GraphRegressor" if model.task.kind == "regression" else "GraphClassifier")
-            )
+    def _check_task(cls, task: Task, what: str) -> None:
+        """Refuse a model or dataset that is for another of the four estimators."""
+        numbers = task.kind == "regression"
+        if task.level != cls._level or numbers != (cls._coding is Numbers):
+            right = f"{task.level.title()}{'Regressor' if numbers else 'Classifier'}"
             raise InputError(
-                f"this model does {model.task.kind} at {model.task.level} level; load it with "
-                f"{right} instead of {cls.__name__}."
+                f"this {what} is for {task.kind} at {task.level} level; use {right} instead of "
+                f"{cls.__name__}."
             )
-
-    @classmethod
-    def _regression(cls) -> bool:
-        return False
 
     @property
     def _model(self) -> Model:
@@ -199,6 +219,49 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         packed = as_graphs(graphs, self._level)
         check_features(packed)
         return model.predict(packed)
+
+    def _dataset(self, graphs: Any, y: Any, val: Any) -> Dataset:
+        """Labels of any kind as those of a task, in a training and a validation split."""
+        packed = as_graphs(graphs)
+        values = self._values(packed, y)
+        coding = self._coding.of(values)
+        train = with_labels(packed, coding.encode(values))
+        if val is not None:
+            others, labels = val if isinstance(val, tuple) and len(val) == 2 else (val, None)
+            held = as_graphs(others)
+            held = with_labels(held, coding.encode(self._values(held, labels)))
+        else:
+            assert train.y is not None
+            rows, rest = self._hold_out(train.y)
+            train, held = train[rows], train[rest]
+        splits = {"train": train, "val": held}
+        return Dataset("graphs", coding.task, splits, class_names=coding.names)
+
+    def _hold_out(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows to train on and rows to validate on, the classes of one target in proportion."""
+        alike = self._coding is Classes and y.numel() == len(y)
+        seed = self.random_state if isinstance(self.random_state, int) else 0
+        return hold_out(y.flatten().nan_to_num(-1) if alike else None, len(y), seed)
+
+    def _values(self, graphs: PackedGraphs, y: Any) -> NDArray[Any]:
+        """Labels of any kind ``[G]`` or ``[G, targets]``: those given, or the graphs' own."""
+        y, what = graphs.labels(self._level) if y is None else y, f"{self._level}s"
+        if y is None:
+            raise InputError(f"these {what} have no labels; give them as y, or as `y` of a graph.")
+        return as_array(y, graphs.x.size(0) if what == "nodes" else len(graphs), what)
+
+    def _truth(self, graphs: Any, y: Any, mask: Any) -> tuple[PackedGraphs, NDArray[Any]]:
+        """Graphs, and the labels to score them by; those that do not count are missing."""
+        packed = as_graphs(graphs, self._level)
+        values = self._values(packed, y)
+        mask = self._default_mask(graphs, packed) if mask is None else mask
+        if mask is None:
+            return packed, values
+        return packed, only(values, check_mask(mask, "mask", len(values), self._level).numpy())
+
+    def _default_mask(self, graphs: Any, packed: PackedGraphs) -> Tensor | None:
+        """What counts in a score if nothing is said ``[G]``, bool; ``None`` for everything."""
+        return None
 
     def _train(self, dataset: Dataset) -> None:
         """Train on a dataset and keep the model."""
@@ -234,20 +297,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _options(self) -> dict[str, Any]:
         if isinstance(self.ratio, str) and self.ratio != "auto":
             raise InputError(f'ratio must be a number or "auto", got {self.ratio!r}.')
-        if self.ratio is not None and self.budget is not None:
-            raise InputError(
-                f"expected a ratio or a budget, got ratio {self.ratio} and budget {self.budget}; "
-                "leave one out."
-            )
         if not isinstance(self.method, str):
             raise InputError(f"method must be a name, got {self.method!r}.")
-        given = {"ratio": None if self.ratio == "auto" else self.ratio}
-        given |= {"temperature": self.temperature, "budget": self.budget}
-        options = {name: value for name, value in given.items() if value is not None}
-        for name, value in options.items():
-            if not has_option(self.method, name):
-                raise InputError(f"{self.method} has no {name}, got {value!r}; leave it out.")
-        return default_options(self.method) | options | (self.method_options or {})
+        names = ("ratio", "budget", "temperature")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        options = given | (self.method_options or {})
+        check_budget(self.method, options)
+        if self.ratio == "auto":
+            del options["ratio"]
+        return default_options(self.method) | options
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:
         nodes = dataset.node_sizes or dataset.train.num_features

@@ -29,7 +29,7 @@ def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
         return graphs
     if isinstance(graphs, Batch):
         return PackedGraphs.from_batch(graphs)
-    if as_dataset(graphs) is not None:
+    if isinstance(graphs, Dataset):
         raise InputError(
             "got a whole dataset, expected one set of graphs; pass one of its splits, such as "
             "dataset.test."
@@ -54,9 +54,15 @@ def check_features(graphs: PackedGraphs) -> None:
             )
 
 
-def as_dataset(graphs: Any) -> Dataset | None:
-    """The dataset, if that is what was given."""
-    return graphs if isinstance(graphs, Dataset) else None
+def check_mask(mask: Any, name: str, count: int, level: Level) -> Tensor:
+    """A mask as a tensor ``[count]``, if it is one of truth values for all graphs or nodes."""
+    found = torch.as_tensor(mask)
+    if found.dtype != torch.bool or found.shape != (count,):
+        raise InputError(
+            f"{name} must be a truth value for each of {count} {level}s, got {found.dtype} of "
+            f"shape {list(found.shape)}; of several columns choose one."
+        )
+    return found
 
 
 def hold_out(classes: Tensor | None, count: int, seed: int) -> tuple[Tensor, Tensor]:

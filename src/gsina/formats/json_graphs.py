@@ -16,7 +16,7 @@ from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, fi
 from gsina.formats.graph_packer import Packer, Problem, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines
 from gsina.graphs.dataset import Dataset, Origin
-from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.splits import RULES, check_rule, divide
 
 #: Size in bytes up to which a JSON list is read; larger data need one graph per line.
@@ -40,7 +40,7 @@ def read_graphs(
     *,
     split: str = "random",
     split_column: str | None = None,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     seed: int = 0,
     directed: bool = False,
 ) -> Dataset:

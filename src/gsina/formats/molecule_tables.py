@@ -20,7 +20,7 @@ from gsina.formats.table import (
     table_rows,
 )
 from gsina.graphs.dataset import Dataset, Origin
-from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.splits import check_rule, divide
 from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
 from gsina.molecules.drugood import pack_drugs
@@ -36,7 +36,7 @@ def read_molecules(
     targets: Sequence[str],
     split: str = "scaffold",
     split_column: str | None = None,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> Dataset:

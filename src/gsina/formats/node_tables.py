@@ -17,8 +17,9 @@ from gsina.errors import InputError
 from gsina.formats import tensor_files
 from gsina.formats.assemble import NodeGraph, assemble, file_name
 from gsina.formats.table import Records, check_columns, fingerprint, in_pieces, records, table_rows
+from gsina.graphs.cells import number
 from gsina.graphs.dataset import Dataset, Origin
-from gsina.graphs.labels import Wish, number, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.masks import NODE_SHARES, by_environment
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts, at_random, by_marks, by_order, times
@@ -41,7 +42,7 @@ def read_nodes(
     split_column: str | None = None,
     features: Sequence[str] | None = None,
     directed: bool = False,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     seed: int = 0,
 ) -> Dataset:
     """Read one graph whose nodes have labels, and divide the nodes.

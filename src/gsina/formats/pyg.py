@@ -14,7 +14,7 @@ from gsina.errors import InputError
 from gsina.formats.assemble import assemble
 from gsina.formats.json_graphs import cell
 from gsina.graphs.dataset import Dataset, Origin
-from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts
 from gsina.graphs.splits import check_rule, divide, finish
@@ -29,7 +29,7 @@ def from_pyg(
     *,
     split: str = "random",
     split_column: str | None = None,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     seed: int = 0,
     name: str = "graphs",
 ) -> Dataset:

@@ -16,7 +16,7 @@ from gsina.files import load_tensors
 from gsina.formats.assemble import NodeGraph, assemble, file_name
 from gsina.formats.table import fingerprint
 from gsina.graphs.dataset import Dataset, Origin
-from gsina.graphs.labels import Labels, Wish, read_labels
+from gsina.graphs.labels import Labels, TargetKind, read_labels
 from gsina.graphs.masks import NODE_SHARES, by_environment, check_apart
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Parts, at_random, by_order, times
@@ -36,7 +36,7 @@ def read_data_file(
     *,
     environment: str | None = None,
     time: str | None = None,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     seed: int = 0,
 ) -> Dataset:
     """Read one graph whose nodes have labels.

@@ -11,14 +11,14 @@ from gsina.errors import InputError
 from gsina.formats.assemble import assemble
 from gsina.formats.pyg import label_columns
 from gsina.graphs.dataset import Dataset, Origin
-from gsina.graphs.labels import Wish, read_labels
+from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.splits import check_rule, divide
 
 RULES = ("random", "size")
 
 
 def read_tu_graphs(
-    name: str, *, split: str = "random", kind: Wish = "auto", seed: int = 0
+    name: str, *, split: str = "random", kind: TargetKind = "auto", seed: int = 0
 ) -> Dataset:
     """Read a dataset of the TU collection from the data folder, or download it into it.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -13,15 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
+from gsina.graphs.cells import is_missing, number, plain
+from gsina.graphs.classes import TWO, Classes, Numbers
 from gsina.graphs.task import Level, Task
 
-Wish = Literal["auto", "classification", "regression"]
-WISHES = ("auto", "classification", "regression")
-#: Cells that mean "not known", whatever their case.
-MISSING = frozenset({"", "nan", "na", "n/a", "null", "?"})
+TargetKind = Literal["auto", "classification", "regression"]
+TARGET_KINDS = get_args(TargetKind)
 #: Whole numbers with more different values than this are taken as quantities, not classes.
 MOST_NUMBERED_CLASSES = 20
-TWO = 2
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def read_labels(
     cells: Mapping[str, Sequence[str]],
     rows: Sequence[int],
     *,
-    kind: Wish = "auto",
+    kind: TargetKind = "auto",
     level: Level = "graph",
 ) -> Labels:
     """Turn the cells of target columns into labels.
@@ -83,7 +81,7 @@ def read_labels(
     Raises:
         InputError: With the row or the target: all missing, one class only, text for a number.
     """
-    check_name(kind, WISHES, "kind of target")
+    check_name(kind, TARGET_KINDS, "kind of target")
     if not cells:
         raise InputError("got no target; expected the name of at least one column to predict.")
     columns = {name: _Column(name, values) for name, values in cells.items()}
@@ -118,21 +116,6 @@ def read_labels(
     )
 
 
-def is_missing(cell: str) -> bool:
-    """Whether a cell means "not known"."""
-    return cell.strip().lower() in MISSING
-
-
-def number(cell: str) -> float | None:
-    """The finite number in a cell, ``None`` if it is something else."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    # Python reads 1_000 as a number; a user who writes it means text.
-    return value if math.isfinite(value) and "_" not in cell else None
-
-
 class _Column:
     """One target: its cells and the different values among them, in order."""
 
@@ -145,7 +128,7 @@ class _Column:
         self.numbers: dict[str, float] | None = None
         if None not in found.values():
             self.numbers = {text: value for text, value in found.items() if value is not None}
-            self.values = [f"{value:.15g}" for value in sorted(set(self.numbers.values()))]
+            self.values = [plain(value) for value in sorted(set(self.numbers.values()))]
         else:
             self.values = sorted(texts)
 
@@ -160,12 +143,10 @@ class _Column:
         known = sum(not is_missing(cell) for cell in self.cells)
         return len(self.values) <= min(MOST_NUMBERED_CLASSES, known / 2)
 
-    def classes(self) -> NDArray[np.int64]:
-        """Class of every row, -1 where missing."""
-        place = {value: index for index, value in enumerate(self.values)}
-        if self.numbers is not None:
-            place = {text: place[f"{value:.15g}"] for text, value in self.numbers.items()}
-        return np.array([place.get(cell, -1) for cell in self.cells], dtype=np.int64)
+    def classes(self) -> tuple[Classes, Tensor]:
+        """The classes, and the labels of all rows as their task has them."""
+        classes = Classes.named(self.values)
+        return classes, classes.encode(classes.read(self.cells))
 
     def check_classes(self) -> None:
         known = sum(not is_missing(cell) for cell in self.cells)
@@ -192,14 +173,8 @@ class _Column:
 
 def _one_target(column: _Column) -> Labels:
     column.check_classes()
-    classes = torch.from_numpy(column.classes())
-    names, told = tuple(column.values), column.mapping()
-    if len(names) > TWO:
-        task = Task("multiclass", len(names), "accuracy")
-        return Labels(task, classes, (column.name,), names, told)
-    return Labels(
-        Task("binary", 1, "roc_auc"), _binary(classes[:, None]), (column.name,), names, told
-    )
+    classes, y = column.classes()
+    return Labels(classes.task, y, (column.name,), tuple(column.values), column.mapping())
 
 
 def _many_classes(columns: Mapping[str, _Column]) -> Labels:
@@ -210,30 +185,22 @@ def _many_classes(columns: Mapping[str, _Column]) -> Labels:
                 f"target {column.name!r} has {len(column.values)} different values; expected two "
                 "in each of several targets: train on it alone."
             )
-    classes = np.stack([column.classes() for column in columns.values()], axis=1)
+    y = torch.cat([column.classes()[1] for column in columns.values()], dim=1)
     told = tuple(sentence for column in columns.values() for sentence in column.mapping())
-    task = Task("binary", len(columns), "roc_auc")
-    return Labels(task, _binary(torch.from_numpy(classes)), tuple(columns), (), told)
-
-
-def _binary(classes: Tensor) -> Tensor:
-    return torch.where(classes < 0, math.nan, classes.float())
+    task = Classes.named((0, 1), len(columns)).task
+    return Labels(task, y, tuple(columns), (), told)
 
 
 def _numbers(columns: Mapping[str, _Column], rows: Sequence[int]) -> Labels:
-    values = []
     for column in columns.values():
-        found = column.numbers
-        if found is None:
-            for row, cell in zip(rows, column.cells, strict=True):
-                if not is_missing(cell) and number(cell) is None:
-                    raise InputError(
-                        f"row {row}: target {column.name!r} is {cell!r}; expected a number for "
-                        "regression, or an empty cell where it is not known."
-                    )
-            raise AssertionError("a column without numbers has a cell that is none")
-        values.append([found.get(cell, math.nan) for cell in column.cells])
-    y = torch.tensor(values, dtype=torch.float32).t().contiguous()
+        for row, cell in zip(rows, column.cells, strict=True):
+            if not is_missing(cell) and number(cell) is None:
+                raise InputError(
+                    f"row {row}: target {column.name!r} is {cell!r}; expected a number for "
+                    "regression, or an empty cell where it is not known."
+                )
+    numbers = Numbers.of_targets(len(columns))
+    y = torch.cat([numbers.encode(numbers.read(one.cells)) for one in columns.values()], dim=1)
     if bool(y.isinf().any()):
         row, place = y.isinf().nonzero()[0].tolist()
         column = list(columns.values())[place]
@@ -241,4 +208,4 @@ def _numbers(columns: Mapping[str, _Column], rows: Sequence[int]) -> Labels:
             f"row {rows[row]}: target {column.name!r} is {column.cells[row]}, which is too large "
             "for 32 bits; scale the target down."
         )
-    return Labels(Task("regression", len(columns), "rmse"), y, tuple(columns), (), ())
+    return Labels(numbers.task, y, tuple(columns), (), ())

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.graphs.labels import number
+from gsina.graphs.cells import number
 from gsina.graphs.split_rules import Parts, row_of
 
 #: Shares of train and val among nodes; the rest is for testing.

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
-from gsina.graphs.labels import Labels, number
+from gsina.graphs.cells import number
+from gsina.graphs.labels import Labels
 
 Ids = NDArray[np.int64]
 Parts = dict[str, Ids]

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.graphs.labels import is_missing, number
 from gsina.graphs.packed import PackedGraphs
 from gsina.metrics import predicted_classes
 from gsina.models.model import Model
@@ -105,22 +104,14 @@ def truth(model: Model, rows: Sequence[dict[str, str]]) -> Tensor | None:
     names = target_names(model)
     if not rows or any(name not in rows[0] for name in names):
         return None
-    cells = [[row.get(name, "").strip() for name in names] for row in rows]
-    if model.task.kind == "multiclass":
-        place = {name: index for index, name in enumerate(class_names(model))}
-        return torch.tensor([_place(row[0], place, -1) for row in cells])
-    if model.task.kind == "binary" and model.class_names:
-        place = {name: index for index, name in enumerate(class_names(model))}
-        found = [[float(_place(cell, place, np.nan)) for cell in row] for row in cells]
-    else:
-        found = [[_value(cell) for cell in row] for row in cells]
-    return torch.tensor(found)
+    columns = [[row.get(name, "").strip() for row in rows] for name in names]
+    codes = [model.coding.encode(model.coding.read(cells)) for cells in columns]
+    return codes[0] if len(codes) == 1 else torch.cat(codes, dim=1)
 
 
 def class_names(model: Model) -> list[str]:
     """Text of the classes of a single target."""
-    count = model.task.outputs if model.task.kind == "multiclass" else 2
-    return [str(name) for name in model.class_names] or [str(i) for i in range(count)]
+    return [str(name) for name in model.coding.names]
 
 
 def target_names(model: Model) -> list[str]:
@@ -146,15 +137,3 @@ def _number(value: float) -> str:
 
 def _rounded(values: Tensor) -> Any:
     return np.round(values.double().numpy(), WEIGHT_DIGITS).tolist()
-
-
-def _place(cell: str, place: dict[str, int], missing: float) -> float:
-    """The class of a cell: by its text, or by its number, which is written in one way."""
-    value = number(cell)
-    plain = cell if value is None else f"{value:.15g}"
-    return place.get(cell, place.get(plain, missing))
-
-
-def _value(cell: str) -> float:
-    value = None if is_missing(cell) else number(cell)
-    return float("nan") if value is None else value

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
@@ -144,6 +145,14 @@ class Model:
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
+
+    @property
+    def coding(self) -> Classes | Numbers:
+        """The way from labels to the numbers of the task, and back."""
+        if self.task.kind == "regression":
+            return Numbers(self.task)
+        count = self.task.outputs if self.task.kind == "multiclass" else 2
+        return Classes(self.class_names or tuple(range(count)), self.task)
 
     def predict(self, graphs: PackedGraphs, batch_size: int = 128) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order."""

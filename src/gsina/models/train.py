@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,7 +59,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.auto_ratio:
-            check_auto_ratio(self.method)
+            check_budget(self.method, {**self.options, "ratio": "auto"})
 
     def trials(self) -> list[Trial]:
         """The trainings that the plan consists of; one, unless the ratio is to be chosen."""
@@ -277,13 +277,26 @@ def has_option(method: str, option: str) -> bool:
     return option in {one.name for one in fields(entry.config)}
 
 
-def check_auto_ratio(method: str) -> None:
-    """Refuse to choose the ratio of a method that has none."""
-    if not has_option(method, "ratio"):
-        able = sorted(name for name in METHODS if has_option(name, "ratio"))
+def check_budget(method: str, options: Mapping[str, Any]) -> None:
+    """Refuse a ratio beside a budget, and those (and a temperature) of a method without one.
+
+    Args:
+        method: Name of the method.
+        options: Its settings as the user gave them; a ratio may be ``"auto"``.
+    """
+    ratio, budget = options.get("ratio"), options.get("budget")
+    if ratio is not None and budget is not None:
         raise InputError(
-            f"method {method} has no ratio to choose; methods that have one: {', '.join(able)}."
+            f"expected a ratio or a budget, got ratio {ratio} and budget {budget}; leave one out."
         )
+    for name in ("ratio", "budget", "temperature"):
+        value = options.get(name)
+        if value is not None and not has_option(method, name):
+            got = " to choose" if value == "auto" else f", got {value}"
+            able = ", ".join(sorted(other for other in METHODS if has_option(other, name)))
+            raise InputError(
+                f"method {method} has no {name}{got}; leave it out, or use one that has: {able}."
+            )
 
 
 def _order(split: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.formats import FORMATS
-from gsina.models.train import check_auto_ratio, default_options, named_spec
+from gsina.models.train import check_budget, default_options, named_spec
 from gsina.runs.recipe import Recipe
 
 #: Settings that suit a few thousand molecules: a second or two per epoch on one core.
@@ -75,7 +75,6 @@ def file_recipe(
 
 def split_auto(method: str, options: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """Settings of a method without a ratio of ``"auto"``, and whether there was one."""
+    check_budget(method, options)
     auto = options.get("ratio") == "auto"
-    if auto:
-        check_auto_ratio(method)
     return {name: value for name, value in options.items() if not (auto and name == "ratio")}, auto

@@ -1,0 +1,46 @@
+"""What regressors of graphs and of nodes share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from gsina.estimators.base import GraphEstimator
+from gsina.estimators.inputs import with_labels
+from gsina.graphs.classes import Numbers
+
+
+class NumbersMixin(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+    """Answers of a regressor, in the units of the targets."""
+
+    _coding = Numbers
+
+    def predict(self, graphs: Any) -> NDArray[np.float32]:
+        """The number of every graph (or node) ``[G]``; of several targets ``[G, targets]``."""
+        found = self._predict(graphs).logits
+        return (found[:, 0] if found.size(1) == 1 else found).numpy()
+
+    def score(self, graphs: Any, y: Any = None, mask: Any = None) -> float:
+        """R2, mean over targets.
+
+        Args:
+            graphs: The graphs.
+            y: One number per graph (or node) ``[G]``, or ``[G, targets]``; by default their own
+                ``y``.
+            mask: Graphs (or nodes) that count ``[G]``, bool; by default all with labels, and of a
+                graph with a ``test_mask`` the nodes in it.
+        """
+        return self._scores(graphs, y, mask)["r2"]
+
+    def rmse(self, graphs: Any, y: Any = None, mask: Any = None) -> float:
+        """Root of the mean squared error; the arguments are those of :meth:`score`."""
+        return self._scores(graphs, y, mask)["rmse"]
+
+    def _scores(self, graphs: Any, y: Any, mask: Any) -> dict[str, float]:
+        packed, truth = self._truth(graphs, y, mask)
+        labelled = with_labels(packed, self._model.coding.encode(truth), self._level)
+        return self._model.score(replace(labelled, mask=None))
