@@ -6,7 +6,7 @@ JOBS   ?= 2
 # More arguments of pytest: make test PYTEST_ARGS='-m "not slow"'
 PYTEST_ARGS ?=
 
-.PHONY: install demo test lint format bench docs clean
+.PHONY: install demo test lint format bench docs house clean
 
 install: $(STAMP)
 
@@ -38,6 +38,9 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m examples
+
+house: $(STAMP)
+	$(BIN)/python -m docs.house
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -14,7 +14,8 @@ import benchmarks
 from benchmarks.report import Report, markdown, speed_page
 from benchmarks.timing import threads
 from gsina.ops.memory import reuse_memory
-from gsina.runs.run import commit, hardware, versions
+from gsina.runs.provenance import commit, hardware
+from gsina.training.versions import versions
 
 FOLDER = Path(__file__).parent.parent / "results" / "bench"
 

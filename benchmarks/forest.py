@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Claim, Report, Table
 from gsina.files import data_dir
-from gsina.formats import OwnData, read_molecules
-from gsina.models.train import train_model, with_scores
-from gsina.runs.own_recipe import OwnRecipe, own_recipe
+from gsina.formats import read_molecules
+from gsina.graphs.dataset import Dataset
+from gsina.models.train import score_splits, train_model
+from gsina.runs.defaults import file_recipe
+from gsina.runs.recipe import Recipe
 
 SEEDS = (0, 1, 2)
 COLUMNS: dict[str, Any] = {"smiles": "smiles", "targets": ["p_np"]}
@@ -28,7 +30,7 @@ def run(quick: bool) -> Report:
         path.write_bytes(gzip.decompress((data_dir() / FILE).read_bytes()))
         data = read_molecules(path, **COLUMNS)
         settings = {"epochs": 1} if quick else {}
-        recipe = own_recipe("molecules", (path,), COLUMNS, **settings)
+        recipe = file_recipe("molecules", (path,), COLUMNS, **settings)
     forest = [_forest(data, seed, 20 if quick else 500) for seed in SEEDS]
     ours = [_ours(recipe, data, seed) for seed in (SEEDS[:1] if quick else SEEDS)]
     rows = [
@@ -50,22 +52,22 @@ def _text(values: list[float]) -> str:
     return f"{100 * mean(values):.1f}{spread}"
 
 
-def _ours(recipe: OwnRecipe, data: OwnData, seed: int) -> dict[str, float]:
+def _ours(recipe: Recipe, data: Dataset, seed: int) -> dict[str, float]:
     """One run with the defaults; the epoch is selected on validation data."""
-    trained = train_model(data.dataset, recipe.plan(data.dataset, seed))
-    scores = with_scores(trained.model, data.dataset).metrics
+    trained = train_model(data, recipe.plan(data, seed))
+    scores, _ = score_splits(trained.model, data)
     return {split: scores[split]["roc_auc"] for split in ("val", "id_test", "test")}
 
 
-def _forest(data: OwnData, seed: int, trees: int) -> dict[str, float]:
+def _forest(data: Dataset, seed: int, trees: int) -> dict[str, float]:
     """The forest has nothing to select, so it trains on the training rows alone, as ours does."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.metrics import roc_auc_score
 
-    features = {split: _fingerprints(names) for split, names in data.names.items()}
+    features = {split: _fingerprints(names) for split, names in data.origin.names.items()}
     truth = {
         split: graphs.y.numpy().ravel()
-        for split, graphs in data.dataset.splits.items()
+        for split, graphs in data.splits.items()
         if graphs.y is not None
     }
     forest = RandomForestClassifier(trees, random_state=seed, n_jobs=1)

@@ -11,19 +11,29 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from gsina.runs.own_recipe import own_recipe
 
 from benchmarks.report import Claim, Report, Table
 from benchmarks.timing import interleaved
 from gsina.files import data_dir
-from gsina.formats import OwnData, read_molecules, stream_molecules
+from gsina.formats import read_molecules, stream_molecules
+from gsina.graphs.dataset import Dataset
 from gsina.models.train import train_model
+from gsina.runs.defaults import file_recipe
+from gsina.training.listeners import Listener
 
 FILE = "ogb/ogbg_molhiv/mapping/mol.csv.gz"
 
 
 class _FirstStep(Exception):
     """Enough was seen."""
+
+
+class _AfterOne(Listener):
+    """Ends a training after its first step."""
+
+    def on_batch(self, done: int, of: int) -> None:
+        """Raise."""
+        raise _FirstStep
 
 
 def run(quick: bool) -> Report:
@@ -38,7 +48,7 @@ def run(quick: bool) -> Report:
             lambda: sum(len(piece.graphs) for piece in stream_molecules(path, "smiles"))
         )
         model = _train(path, data, epochs=1)
-    graphs = data.dataset.train
+    graphs = data.train
     model_time = interleaved({"model": lambda: model.predict(graphs)}, 5, warmup=1, at_least=3)
     speed = len(graphs) / model_time["model"].median
     table = Table(
@@ -64,7 +74,7 @@ def _seconds(call: Any) -> float:
     return perf_counter() - began
 
 
-def _start(path: Path, cache: Path) -> tuple[float, OwnData]:
+def _start(path: Path, cache: Path) -> tuple[float, Dataset]:
     """Seconds to read, split and take one step."""
     before = os.environ.get("GSINA_CACHE")
     os.environ["GSINA_CACHE"] = str(cache)
@@ -80,16 +90,13 @@ def _start(path: Path, cache: Path) -> tuple[float, OwnData]:
             os.environ["GSINA_CACHE"] = before
 
 
-def _train(path: Path, data: OwnData, epochs: int, stop: bool = False) -> Any:
+def _train(path: Path, data: Dataset, epochs: int, stop: bool = False) -> Any:
     columns = {"smiles": "smiles", "targets": ["Label"]}
-    recipe = own_recipe("molecules", (path,), columns, epochs=epochs)
+    recipe = file_recipe("molecules", (path,), columns, epochs=epochs)
     torch.manual_seed(0)
 
-    def after_one(*_: int) -> None:
-        raise _FirstStep
-
     try:
-        plan = recipe.plan(data.dataset, 0)
-        return train_model(data.dataset, plan, on_batch=after_one if stop else None).model
+        plan = recipe.plan(data, 0)
+        return train_model(data, plan, listeners=[_AfterOne()] if stop else []).model
     except _FirstStep:
         return None

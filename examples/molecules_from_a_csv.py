@@ -20,17 +20,17 @@ from gsina.molecules.packing import pack_smiles
 torch.set_num_threads(1)  # batches of small graphs gain nothing from more
 bace = data_dir() / "ogb" / "ogbg_molbace" / "mapping" / "mol.csv.gz"
 if bace.exists():
-    own = read_molecules(bace, smiles="smiles", targets=["Class"], split="scaffold")
+    data = read_molecules(bace, smiles="smiles", targets=["Class"], split="scaffold")
     settings = {"epochs": 6, "hidden_channels": 32}
 else:
     acids = Path(__file__).parent / "data" / "acids.csv"
-    own = read_molecules(acids, smiles="smiles", targets=["acid"], split="random")
+    data = read_molecules(acids, smiles="smiles", targets=["acid"], split="random")
     settings = {"epochs": 60, "batch_size": 8, "learning_rate": 3e-3}
 
-for split, smiles in own.names.items():
+for split, smiles in data.origin.names.items():
     print(f"{split:8} {len(smiles):5} molecules, such as {smiles[0]}")
-for warning in own.warnings:
-    print("note:", warning)
+for note in data.notes:
+    print("note:", note)
 
 # %% [markdown]
 # The split is part of reading: `random` here, because sixty molecules are too few for anything
@@ -39,9 +39,9 @@ for warning in own.warnings:
 # `ratio` is the share of the bonds that the model may look at: it has to choose.
 
 # %%
-model = GraphClassifier(ratio=0.4, **settings).fit(own)
+model = GraphClassifier(ratio=0.4, **settings).fit(data)
 for split in ("train", "val", "test"):
-    print(f"{split:8} accuracy {model.score(own.dataset.splits[split]):.2f}")
+    print(f"{split:8} accuracy {model.score(data.splits[split]):.2f}")
 
 # %% [markdown]
 # ## New molecules
@@ -64,10 +64,10 @@ for text, probability in zip(new, model.predict_proba(graphs)[:, 1], strict=True
 weights = model.explain(graphs)[0]
 print("mean weight of the bonds:", round(weights.edge.mean().item(), 3))
 
-test, out = own.dataset.test, Path("runs/examples")
+test, out = data.test, Path("runs/examples")
 predictions = model.model_.predict(test)
-picture = {"columns": 3, "class_names": own.class_names}
-draw_molecules(test, predictions, own.names["test"], out / "molecules.png", **picture)
+picture = {"columns": 3, "class_names": data.class_names}
+draw_molecules(test, predictions, data.origin.names["test"], out / "molecules.png", **picture)
 model.save(out / "molecules")  # `gsina predict runs/examples/molecules new.csv` takes it from here
 
 # %% [markdown]

@@ -14,6 +14,7 @@ from gsina.explain.pictures.graphs import draw_subgraphs
 from gsina.runs.published import default_recipe
 from gsina.runs.run import run
 from gsina.training import predict
+from gsina.training.listeners import OnEpoch
 
 torch.set_num_threads(1)  # batches of small graphs gain nothing from more
 recipe = default_recipe(
@@ -26,14 +27,13 @@ recipe = default_recipe(
     batch_size=32,
 )
 out = Path("runs/examples/spmotif")
-finished = run(
-    recipe,
-    seed=0,
-    out=out,
-    on_epoch=lambda record: print(
-        f"epoch {record['epoch']}: validation accuracy {record['val']['accuracy']:.3f}"
-    ),
-)
+
+
+def show(record):
+    print(f"epoch {record['epoch']}: validation accuracy {record['val']['accuracy']:.3f}")
+
+
+finished = run(recipe, seed=0, out=out, listeners=[OnEpoch(show)])
 
 # %% [markdown]
 # The epoch is chosen on validation data, and then every split is scored: `id_test` is drawn like

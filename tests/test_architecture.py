@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import runpy
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,46 +12,64 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "gsina"
+TESTS = ROOT / "tests"
+HOUSE = runpy.run_path(str(ROOT / "docs" / "house.py"), run_name="house")
+SOURCE: Path = HOUSE["SOURCE"]
 FILES = sorted(SOURCE.rglob("*.py"))
-
-#: What each part of the package may import of the package besides itself; arrows point one way.
-BELOW = {
-    "errors": "",
-    "files": "errors",
-    "parallel": "errors",
-    "ops": "errors",
-    "metrics": "errors",
-    "graphs": "ops files parallel metrics",
-    "molecules": "graphs",
-    "datasets": "molecules",
-    "formats": "datasets",
-    "nn": "graphs",
-    "methods": "nn",
-    "training": "methods",
-    "models": "training formats",
-    "explain": "models",
-    "estimators": "explain",
-    "runs": "explain",
-    "tuning": "runs",
-    "paper": "tuning",
-    "cli": "paper estimators",
-    "__init__": "estimators runs",
-    "__main__": "cli",
-}
-
-
-def reach(part: str) -> set[str]:
-    """Everything below a part, itself included."""
-    return {part}.union(*(reach(below) for below in BELOW[part].split()))
-
-
-ALLOWED = {part: reach(part) for part in BELOW}
+FOLDERS = [SOURCE, *sorted({path.parent for path in FILES} - {SOURCE})]
+#: What each part of the package may import of the package; arrows point one way.
+ALLOWED: dict[str, set[str]] = {part: HOUSE["reach"](part) for part in HOUSE["BELOW"]}
 #: The only commands that know the reproduction of the paper.
 PAPER_COMMANDS = ("bench", "report", "figure", "demo")
 #: Who may write files; others go through the atomic helpers of `gsina.files`.
 WRITERS = ("files.py", "datasets/", "formats/", "training/", "models/", "explain/", "runs/run.py")
 LONGEST = 400
+#: As many files as a reader takes in at a glance.
+MOST_FILES = 22
+#: Modules of more lines than this are tested by name.
+UNTESTED = 60
+
+#: Beginnings of test files that go across their folder, and what they are about.
+ACROSS = {
+    "cli/kept_weights": "short runs of every kind of data give the weights that they always gave",
+    "cli/one_path": "every command takes every run folder",
+    "methods/battery": "the same checks for every method",
+    "runs/kept": "folders and names of results of earlier versions",
+    "architecture": "the rules of this file",
+    "benchmarks": "the folder benchmarks/",
+    "devices": "nothing in the hot paths leaves its device",
+    "docs": "the folder docs/",
+    "examples": "the folder examples/",
+}
+#: Test files, and modules that they test through what uses these.
+THROUGH = {
+    "cli/test_bench.py": "cli/report",
+    "cli/test_train_files.py": "cli/explain cli/predict cli/recipes",
+    "cli/test_train_files_nodes.py": "formats/arguments formats/base",
+    "cli/test_tune.py": "cli/trials",
+    "datasets/test_drugood.py": "molecules/drugood",
+    "estimators/test_graph.py": "estimators/base estimators/classes estimators/inputs "
+    "estimators/labels estimators/networks",
+    "explain/page/test_page.py": "explain/page/graph explain/page/graphs explain/page/readings "
+    "explain/page/write",
+    "explain/page/test_whole.py": "explain/neighbourhoods",
+    "formats/test_json_graphs.py": "formats/graph_packer",
+    "formats/test_molecule_tables.py": "formats/assemble molecules/prepare",
+    "formats/test_node_tables.py": "graphs/masks",
+    "formats/test_pyg.py": "formats/tu_collection",
+    "methods/test_ciga.py": "methods/parts/splitting",
+    "methods/test_irm.py": "methods/ib_irm",
+    "methods/test_registry.py": "methods/catalog",
+    "models/test_folder.py": "models/card",
+    "models/test_predict.py": "models/answers runs/defaults",
+    "nn/backbones/test_backbones.py": "nn/backbones/gin nn/backbones/layers nn/backbones/pna",
+    "nn/backbones/test_backbones_nodes.py": "nn/backbones/gat nn/backbones/gcn "
+    "nn/backbones/gprgnn nn/backbones/sage",
+    "ops/test_soft_top_r_errors.py": "ops/checks",
+    "paper/figures/test_gallery.py": "explain/pictures/molecules explain/pictures/sentences",
+    "paper/grid/test_runner.py": "paper/tables/explanations",
+    "paper/studies/test_runtime.py": "paper/figures/runtime",
+}
 
 
 def relative(path: Path) -> str:
@@ -167,10 +187,92 @@ def test_the_rules_have_no_circle() -> None:
             assert one not in ALLOWED[other], f"{one} and {other} may import each other"
 
 
-def test_tests_mirror_the_source() -> None:
-    """A test folder or file `tests/a/...` belongs to a part `a` of the source."""
-    folders = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("test_*.py"))}
-    assert folders <= ALLOWED.keys()
+def test_only_the_commands_of_the_paper_know_it() -> None:
+    users = {
+        relative(path)
+        for path in FILES
+        if part(path) != "paper"
+        and any(f"{name}.".startswith("gsina.paper.") for name in imports(path))
+    }
+    assert users <= {f"cli/{command}.py" for command in PAPER_COMMANDS}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_folder_is_crowded(folder: Path) -> None:
+    """Few files, and no family of three: that is a folder that was not made."""
+    names = [path.stem for path in folder.glob("*.py")]
+    assert len(names) <= MOST_FILES
+    families = Counter(name.split("_")[0] for name in names if not name.startswith("_"))
+    assert [family for family, count in families.items() if count > 2] == []
+
+
+def modules(folder: Path) -> set[str]:
+    """Names of the modules and packages in a folder of the source, and its own."""
+    found = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+    own = set() if folder == SOURCE else {folder.name}
+    return found | own | {path.parent.name for path in folder.glob("*/*.py")}
+
+
+def module_of(path: Path) -> str | None:
+    """The module that a test file is named after, the longest that fits; ``None`` if none does."""
+    folder = path.parent.relative_to(TESTS)
+    name = path.stem.removeprefix("test_") + "_"
+    fitting = [one for one in modules(SOURCE / folder) if name.startswith(f"{one}_")]
+    return (folder / max(fitting, key=len)).as_posix() if fitting else None
+
+
+def test_every_test_file_is_named_after_what_it_tests() -> None:
+    for path in TESTS.rglob("test_*.py"):
+        name = (path.parent / path.stem.removeprefix("test_")).relative_to(TESTS).as_posix()
+        assert (SOURCE / path.parent.relative_to(TESTS)).is_dir(), f"no such part: {name}"
+        across = any(f"{name}_".startswith(f"{one}_") for one in ACROSS)
+        assert across or module_of(path), f"{path.name} is named after no module of its folder"
+
+
+def test_the_lists_of_tests_name_files_that_exist() -> None:
+    for one in ACROSS:
+        folder, _, name = one.rpartition("/")
+        assert list((TESTS / folder).glob(f"test_{name}*.py")), one
+    for file, through in THROUGH.items():
+        assert (TESTS / file).exists(), file
+        assert [name for name in through.split() if not (SOURCE / f"{name}.py").exists()] == []
+
+
+def test_every_folder_of_the_source_has_one_of_tests() -> None:
+    for folder in FOLDERS:
+        if any(_lines(path) > UNTESTED for path in folder.glob("[!_]*.py")):
+            assert list((TESTS / folder.relative_to(SOURCE)).glob("test_*.py")), relative(folder)
+
+
+def test_every_module_is_tested_by_name() -> None:
+    """It has a test file, or one of its part imports it, or ``THROUGH`` says which one tests it."""
+    known = set(" ".join(THROUGH.values()).split())
+    for path in TESTS.rglob("test_*.py"):
+        room = path.relative_to(TESTS).parts[0]
+        known |= {module_of(path) or ""}
+        named = {name.removeprefix("gsina.").replace(".", "/") for name in members(path)}
+        known |= {name for name in named if name.split("/")[0] == room or path.parent == TESTS}
+    long = {
+        relative(path)[:-3] for path in FILES if _lines(path) > UNTESTED and path.stem[0] != "_"
+    }
+    assert sorted(long - known) == []
+
+
+def members(path: Path) -> Iterator[str]:
+    """Full names of all that a file imports, members of modules included."""
+    yield from imports(path)
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_the_picture_of_the_house_is_fresh() -> None:
+    """Otherwise: make house."""
+    assert HOUSE["PICTURE"].read_text(encoding="utf-8") == HOUSE["picture"]()
 
 
 @pytest.mark.parametrize(

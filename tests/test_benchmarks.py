@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(autouse=True)
 def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py")))
+def test_every_benchmark_can_be_imported(name: str) -> None:
+    import_module(f"benchmarks.{name}")
 
 
 def test_peers_compute_the_same_weights() -> None:

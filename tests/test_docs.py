@@ -23,6 +23,24 @@ def test_links_resolve(page: Path) -> None:
             assert (page.parent / link).exists(), link
 
 
+def test_every_page_is_in_the_reading_order() -> None:
+    """With a line that says what the reader will know."""
+    folder = ROOT / "docs"
+    listed = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) \|", (folder / "README.md").read_text(), re.M)
+    pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    assert sorted(listed) == sorted({*pages, "examples/README.md"})
+
+
+def test_the_files_that_contributors_are_told_of_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/.]+/[\w.]+\.(?:py|c|js|json|md))`|`(\w+\.py)`", text)
+    for name in {first or second for first, second in named}:
+        base = ROOT if name.startswith(("tests/", "docs/", "results/")) else ROOT / "src" / "gsina"
+        short = "/" not in name  # a file that the sentence before has named in full
+        if "yours" not in name:
+            assert list(base.rglob(name)) if short else (base / name).exists(), name
+
+
 def test_the_results_page_is_what_the_result_files_say() -> None:
     findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
