@@ -371,7 +371,6 @@ def test_nodes_with_several_targets(gsina, tmp_path):
         ),
         (["train", "m.csv", "--target", "smiles", "--task", "regression"], ["row", "number"]),
         (["train", "spmotif", "--smiles", "x"], ["--smiles is for your own files"]),
-        (["train", "spmotif", "--ratio", "auto"], ["--ratio auto is for your own files"]),
         (["predict", "nowhere", "m.csv"], ["there is no model in nowhere"]),
     ],
 )
