@@ -16,6 +16,7 @@ from gsina.cli.options import Threads, command, numbers, use_threads
 from gsina.cli.progress import load_with_bar
 from gsina.errors import InputError
 from gsina.metrics import metric_label, metric_text
+from gsina.paper.tables import TABLES
 
 if TYPE_CHECKING:
     from gsina.paper.grid.results import Results
@@ -72,9 +73,7 @@ def bench(
     interrupted, by Ctrl-C or otherwise, continues from its last epoch. Cells without data are named
     and left out. `gsina report` makes the table.
 
-    Tables: gsat, gsat-ogbg, ablation, sensitivity-r, sensitivity-tau, interpret-auc, interpret-p5,
-    interpret-long, explainer-trials, connectivity, draws, plain, factors, node, ciga-spm,
-    ciga-real, ciga-more. Measurements without a grid of runs: convergence, runtime.
+    Tables: {tables}. Measurements without a grid of runs: convergence, runtime.
 
     \b
     [bold]Examples[/]
@@ -87,7 +86,7 @@ def bench(
     """
     use_threads(threads)
     from gsina.errors import check_name
-    from gsina.paper.tables import TABLES, make_table
+    from gsina.paper.tables import make_table
 
     check_name(table, [*TABLES, "convergence", "runtime"], "table")
     given = {
@@ -146,6 +145,9 @@ def bench(
             "yellow",
         )
         raise typer.Exit(1)
+
+
+bench.__doc__ = (bench.__doc__ or "").replace("{tables}", ", ".join(TABLES))
 
 
 def open_results(folder: Path) -> Results:

@@ -103,6 +103,7 @@ def train_model(
     out: Path | None = None,
     resume: bool = False,
     session: dict[str, Any] | None = None,
+    device: str = "cpu",
     ranks: Ranks | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Trained:
@@ -118,6 +119,7 @@ def train_model(
         out: Folder of the checkpoint; ``None`` keeps nothing.
         resume: Go on from the checkpoint.
         session: What trains now (versions, commit, hardware), for the checkpoint.
+        device: Where the model is trained; batches follow it there.
         ranks: The processes that train together; by default this one alone.
         listeners: Notified of the progress.
     """
@@ -141,7 +143,7 @@ def train_model(
             listener.on_trial(trial.name, len(history), value)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(plan.seed)
-            method = build_method(plan.method, plan.spec, task, trial.options)
+            method = build_method(plan.method, plan.spec, task, trial.options).to(device)
             progress = fit(
                 method,
                 unscaled,

@@ -13,18 +13,18 @@ from gsina.ops.compiled import kernels
 from gsina.training.versions import versions
 
 
-def provenance() -> dict[str, Any]:
+def provenance(device: str = "cpu") -> dict[str, Any]:
     """What a run is made with: commit, versions and hardware."""
-    return {"commit": commit(), "versions": versions(), "hardware": hardware()}
+    return {"commit": commit(), "versions": versions(), "hardware": hardware(device)}
 
 
-def hardware() -> dict[str, Any]:
+def hardware(device: str = "cpu") -> dict[str, Any]:
     """What the run was made on."""
     return {
         "machine": platform.machine(),
         "cpu": _cpu(),
         "threads": torch.get_num_threads(),
-        "device": "cpu",
+        "device": device,
         "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
     }

@@ -47,6 +47,7 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     dataset: Dataset | None = None,
+    device: str = "cpu",
     ranks: Ranks | None = None,
     report: bool = True,
     listeners: Sequence[Listener] = (),
@@ -62,6 +63,7 @@ def run(
         out: Folder for the checkpoint, the log, the model, ``report.html`` and ``result.json``.
         resume: Go on from the checkpoint in ``out``.
         dataset: The recipe's dataset, if it is loaded already.
+        device: Where the model is trained, as torch names it.
         ranks: The processes that train together; only the first of them evaluates and writes, and
             the others get an empty result.
         report: Whether to write the page of test graphs into ``out``.
@@ -71,7 +73,7 @@ def run(
     for name, graphs in dataset.splits.items():
         if len(graphs) == 0:  # fail before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
-    session = provenance()
+    session = provenance(device)
     seed_everything(seed)
     model, progress = train_model(
         dataset,
@@ -79,6 +81,7 @@ def run(
         out=out,
         resume=resume,
         session=session,
+        device=device,
         ranks=ranks,
         listeners=listeners,
     )
