@@ -43,16 +43,17 @@ ACROSS = {
 }
 #: Test files, and modules that they test through what uses these.
 THROUGH = {
+    "cli/test_app_quick.py": "cli/datasets cli/methods",
     "cli/test_bench.py": "cli/report",
     "cli/test_train_files.py": "cli/explain cli/predict cli/recipes",
     "cli/test_train_files_nodes.py": "formats/arguments formats/base",
     "cli/test_tune.py": "cli/trials",
     "datasets/test_drugood.py": "molecules/drugood",
     "estimators/test_graph.py": "estimators/base estimators/classes estimators/inputs "
-    "estimators/labels estimators/networks",
-    "explain/page/test_page.py": "explain/page/graph explain/page/graphs explain/page/readings "
+    "estimators/networks",
+    "explain/page/test_page.py": "explain/page/graph explain/page/graphs explain/page/graph_predictions "
     "explain/page/write",
-    "explain/page/test_whole.py": "explain/neighbourhoods",
+    "explain/page/test_whole_graph.py": "explain/neighbourhoods",
     "formats/test_json_graphs.py": "formats/graph_packer",
     "formats/test_molecule_tables.py": "formats/assemble molecules/prepare",
     "formats/test_node_tables.py": "graphs/masks",
