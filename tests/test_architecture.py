@@ -51,8 +51,8 @@ THROUGH = {
     "datasets/test_drugood.py": "molecules/drugood",
     "estimators/test_graph.py": "estimators/base estimators/classes estimators/inputs "
     "estimators/networks",
-    "explain/page/test_page.py": "explain/page/graph explain/page/graphs explain/page/graph_predictions "
-    "explain/page/write",
+    "explain/page/test_page.py": "explain/page/graph explain/page/graphs "
+    "explain/page/graph_predictions explain/page/write",
     "explain/page/test_whole_graph.py": "explain/neighbourhoods",
     "formats/test_json_graphs.py": "formats/graph_packer",
     "formats/test_molecule_tables.py": "formats/assemble molecules/prepare",
