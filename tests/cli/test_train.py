@@ -20,7 +20,7 @@ def test_a_run_from_options(gsina, tmp_path):
     for split in ("training", "validation", "in-distribution test", "OOD test"):
         assert split in done.output
     (folder,) = (tmp_path / "runs").iterdir()
-    assert f"are in {folder.relative_to(tmp_path)}" in done.output
+    assert f"model: {folder.relative_to(tmp_path)}/model" in done.output
     recipe = result(folder)["recipe"]
     assert recipe["data"]["options"] == {"bias": 0.7, "num_per_class": 8}
     assert recipe["method"]["options"] == {"temperature": 0.5, "ratio": 0.3}
@@ -59,9 +59,9 @@ def test_a_recipe_is_shown_as_the_file_that_trains_the_same(gsina, tmp_path):
     assert gsina("train", "--recipe", file, "--show-recipe").output == shown
     file.write_text(shown, encoding="utf-16")
     assert "save it as UTF-8" in gsina("train", "--recipe", file, "--show-recipe").stderr
-    file.write_text('[data]\nkind = "molecules"\n')
-    for own in (["--recipe", file], ["molecules.csv"]):
-        assert "named datasets" in gsina("train", *own, "--show-recipe").stderr
+    file.write_text('[data]\nformat = "molecules"\n')
+    assert "data.files: is missing" in gsina("train", "--recipe", file, "--show-recipe").stderr
+    assert "there is no file" in gsina("train", "molecules.csv", "--show-recipe").stderr
 
 
 def test_settings_that_were_not_published_are_called_so(gsina):
@@ -81,8 +81,8 @@ def test_no_eligible_epoch_is_said(gsina):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["train"], ["name a dataset, a --recipe"]),
-        (["train", "--ratio", "0.3"], ["name a dataset, a --recipe"]),
+        (["train"], ["name your file or a dataset, a --recipe"]),
+        (["train", "--ratio", "0.3"], ["name your file or a dataset, a --recipe"]),
         (["train", "--out", "x", "--resume", "--ratio", "1"], ["ratio cannot be given too"]),
         (["train", "--out", "nowhere", "--resume"], ["there is no run in nowhere"]),
         (["train", "spmotif", "--method", "gsnia"], ["'gsnia'", "did you mean 'gsina'"]),

@@ -6,6 +6,8 @@ import json
 
 import torch
 
+from gsina.runs.recipe import Recipe
+
 
 def test_split_by_time_and_options_that_do_not_fit(gsina, tmp_path):
     """An option that cannot be followed is refused, not left out."""
@@ -40,8 +42,8 @@ def test_sampled_neighbours(gsina, tmp_path):
     tables = ("train", "--nodes", "nodes.csv", "--edges", "edges.csv", "--epochs", 2)
     done = gsina(*tables, "--neighbours", "3,2", "--batch-size", 16, "--out", "run")
     assert done.exit_code == 0, done.output
-    noted = json.loads((tmp_path / "run" / "run.json").read_text())["own"]["optimiser"]
-    assert (noted["neighbours"], noted["batch_size"]) == ([3, 2], 16)
+    noted = Recipe.read(tmp_path / "run" / "recipe.toml").optimiser
+    assert (noted.neighbours, noted.batch_size) == ((3, 2), 16)
     done = gsina(*tables, "--neighbours", "3;2", "--out", "other")
     assert done.stderr == "error: --neighbours needs whole numbers such as 1,2,3, got '3;2'.\n"
 

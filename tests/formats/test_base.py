@@ -49,7 +49,7 @@ def test_files_are_recognised_by_their_names(text: str, name: str | None) -> Non
 
 def test_a_file_of_no_known_kind(tmp_path: Path) -> None:
     (tmp_path / "a.xyz").touch()
-    with pytest.raises(InputError, match=r"a\.xyz is of no known kind; expected molecules in a"):
+    with pytest.raises(InputError, match=r"a\.xyz has an unknown file format; expected molecules"):
         find_format(str(tmp_path / "a.xyz"))
 
 

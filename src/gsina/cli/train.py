@@ -160,6 +160,10 @@ def train(
         _alone("--recipe", request.given())
     elif again and dataset is None and file_options.nodes is None:
         _alone("--resume without a dataset or file", set(request.given()) - {"epochs"})
+    elif dataset is None and file_options.nodes is None and file_options.edges is None:
+        raise InputError(
+            "name your file or a dataset, a --recipe, or with --resume the --out of a run."
+        )
     else:
         request.format()  # refuses a wrong name before torch is imported
     use_threads(threads)
