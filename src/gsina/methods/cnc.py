@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -35,10 +35,8 @@ class CNCConfig(ReferenceConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.contrast >= 0:
-            raise InputError(f"contrast must be 0 or more, got {self.contrast}.")
-        if not self.temperature > 0:
-            raise InputError(f"temperature must be above 0, got {self.temperature}.")
+        check_range(self, "be 0 or more", "contrast")
+        check_range(self, "be above 0", "temperature")
         check_name(self.pairs, ("paper", "release"), "choice of pairs")
 
 

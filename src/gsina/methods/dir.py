@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -48,11 +48,8 @@ class DIRConfig:
     predictor_channels: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.ratio <= 1:
-            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
-        for name in ("alpha", "growth", "variance", "predictor_channels"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+        check_range(self, "lie in (0, 1]", "ratio")
+        check_range(self, "be 0 or more", "alpha", "growth", "variance", "predictor_channels")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import InputError, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -46,12 +46,8 @@ class EERMConfig:
     def __post_init__(self) -> None:
         if self.views < 2:
             raise InputError(f"a variance needs 2 views or more, got views = {self.views}.")
-        for name in ("edits", "growth_epochs"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}.")
-        for name in ("editor_steps", "editor_learning_rate", "beta"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+        check_range(self, "be 1 or more", "edits", "growth_epochs")
+        check_range(self, "be 0 or more", "editor_steps", "editor_learning_rate", "beta")
         if self.candidates is not None and self.candidates < self.edits:
             raise InputError(
                 f"an editor chooses {self.edits} of its candidates at a node, got only "

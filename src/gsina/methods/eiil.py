@@ -7,12 +7,12 @@ from typing import Literal
 
 from torch import Tensor
 
-from gsina.errors import check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.irm import FORMS, irm_penalty
-from gsina.methods.parts.environments import AcrossEnvironments, check_penalty, loss_slopes
+from gsina.methods.parts.environments import AcrossEnvironments, loss_slopes
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
 from gsina.nn.predictor import NetworkSpec, Predictor
 
@@ -31,7 +31,7 @@ class EIILConfig(ReferenceConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_penalty(self.penalty)
+        check_range(self, "be 0 or more", "penalty")
         check_name(self.form, FORMS, "form of the penalty")
 
 

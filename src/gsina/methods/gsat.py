@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -45,12 +45,8 @@ class GSATConfig:
     attention: Literal["edge", "node"] = "edge"
 
     def __post_init__(self) -> None:
-        for name in ("final_ratio", "start_ratio"):
-            if not 0 < getattr(self, name) < 1:
-                raise InputError(f"{name} must lie between 0 and 1, got {getattr(self, name)}.")
-        for name in ("decay", "interval", "temperature"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}.")
+        check_range(self, "lie between 0 and 1", "final_ratio", "start_ratio")
+        check_range(self, "be above 0", "decay", "interval", "temperature")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.attention, ("edge", "node"), "attention")
         if self.attention == "node" and self.scorer != "normed":

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -72,8 +72,7 @@ class GSINAConfig:
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_name(self.solver, SOLVERS, "solver")
-        if not self.connectivity >= 0:
-            raise InputError(f"connectivity must be 0 or more, got {self.connectivity}.")
+        check_range(self, "be 0 or more", "connectivity")
 
 
 class GSINA(Method):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import check_range
 from gsina.graphs.batch import Batch
 from gsina.methods.base import task_loss
 from gsina.methods.irm import IRMConfig, irm_penalty
@@ -26,8 +26,7 @@ class IBIRMConfig(IRMConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.bottleneck >= 0:
-            raise InputError(f"bottleneck must be 0 or more, got {self.bottleneck}.")
+        check_range(self, "be 0 or more", "bottleneck")
 
 
 class IBIRM(AcrossEnvironments):

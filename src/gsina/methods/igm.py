@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
@@ -52,13 +52,9 @@ class IGMConfig:
     predict_from: Literal["raw", "embedding"] = "embedding"
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.ratio <= 1:
-            raise InputError(f"ratio must lie in [0.5, 1], got {self.ratio}.")
-        for name in ("environment_mixup", "vrex", "invariant_mixup"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        if not self.beta > 0:
-            raise InputError(f"beta must be above 0, got {self.beta}.")
+        check_range(self, "lie in [0.5, 1]", "ratio")
+        check_range(self, "be 0 or more", "environment_mixup", "vrex", "invariant_mixup")
+        check_range(self, "be above 0", "beta")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 

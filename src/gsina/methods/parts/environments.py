@@ -13,7 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -40,16 +40,10 @@ class EnvironmentConfig:
     count: int = 2
 
     def __post_init__(self) -> None:
-        check_penalty(self.penalty)
+        check_range(self, "be 0 or more", "penalty")
         check_name(self.environments, ("random", "given"), "kind of environments")
         if self.count < 2:
             raise InputError(f"count must be 2 or more environments, got {self.count}.")
-
-
-def check_penalty(penalty: float) -> None:
-    """Refuse a negative coefficient."""
-    if not penalty >= 0:
-        raise InputError(f"penalty must be 0 or more, got {penalty}.")
 
 
 class AcrossEnvironments(Method):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import check_range
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import task_loss
@@ -29,12 +29,8 @@ class ReferenceConfig:
     reference_learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
-        if self.reference_epochs < 0:
-            raise InputError(f"reference_epochs must be 0 or more, got {self.reference_epochs}.")
-        if not self.reference_learning_rate > 0:
-            raise InputError(
-                f"reference_learning_rate must be above 0, got {self.reference_learning_rate}."
-            )
+        check_range(self, "be 0 or more", "reference_epochs")
+        check_range(self, "be above 0", "reference_learning_rate")
 
 
 def train_reference(
