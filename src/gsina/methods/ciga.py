@@ -147,14 +147,14 @@ class CIGA(Method):
         split = self.splitter(batch)
         seen = with_features(batch, self.config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, split.scores.sigmoid())
-        return Output(self._classify(states), split.attention)
+        return Output(self.predictor.logits(states), split.attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Losses of the invariant part, of the contrast and, in v2, of the rest."""
         split = self.splitter(batch)
         seen = with_features(batch, self.config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, split.scores.sigmoid())
-        logits = self._classify(states)
+        logits = self.predictor.logits(states)
         contrasted = self._contrasted(states, split, batch)
         contrast_loss = contrast.class_contrast(
             contrasted, batch.labels, self.task, self.config.temperature
@@ -170,10 +170,6 @@ class CIGA(Method):
             )
             terms["spurious"] = self.config.spurious * hinge(rest_losses, kept_losses.detach())
         return terms
-
-    def _classify(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.predictor.head(states)  # type: ignore[misc]
-        return logits
 
     def _contrasted(self, states: Tensor, split: Split, batch: Batch) -> Tensor:
         if self.config.contrast_on == "graph":

@@ -10,10 +10,8 @@ from torch import Tensor
 
 from gsina.errors import InputError, check_range
 from gsina.graphs.batch import Batch
-from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.base import PlainMethod, task_loss
 from gsina.nn.norm import keep_statistics
-from gsina.nn.predictor import NetworkSpec, Predictor
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class EERMConfig:
         return self.beta + (self.final_beta - self.beta) * min(epoch / self.growth_epochs, 1.0)
 
 
-class EERM(Method):
+class EERM(PlainMethod):
     """Minimise the variance over views of the graph, plus ``beta`` times the mean, of the loss.
 
     After Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022.
@@ -77,19 +75,7 @@ class EERM(Method):
     the paper has it.
     """
 
-    def __init__(self, predictor: Predictor, task: Task, config: EERMConfig) -> None:
-        super().__init__(task)
-        self.predictor = predictor
-        self.config = config
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: EERMConfig) -> EERM:
-        """A fresh model."""
-        return cls(spec.predictor(task), task, config)
-
-    def forward(self, batch: Batch) -> Output:
-        """Predict from the graph as it is."""
-        return Output(self.predictor(batch))
+    config: EERMConfig
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Variance and mean over the views of editors that have learned."""

@@ -14,7 +14,6 @@ from gsina.graphs.task import Task
 from gsina.methods.irm import FORMS, irm_penalty
 from gsina.methods.parts.environments import AcrossEnvironments, loss_slopes
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
-from gsina.nn.predictor import NetworkSpec, Predictor
 
 
 @dataclass(frozen=True)
@@ -54,18 +53,6 @@ class EIIL(WithReference, AcrossEnvironments):
     """
 
     config: EIILConfig
-
-    def __init__(
-        self, predictor: Predictor, reference: Predictor, task: Task, config: EIILConfig
-    ) -> None:
-        super().__init__(predictor, task, config)  # type: ignore[arg-type]
-        self.reference = reference.requires_grad_(False)
-        self._environment: Tensor | None = None
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: EIILConfig) -> EIIL:  # type: ignore[override]
-        """A fresh model and a fresh reference."""
-        return cls(spec.predictor(task), spec.predictor(task), task, config)
 
     def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
         """The environments that the reference violates most."""

@@ -11,6 +11,7 @@ from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
     SCOPES,
@@ -164,9 +165,8 @@ class GSINA(Method):
     def forward(self, batch: Batch) -> Output:
         """Extract the invariant subgraph and predict from it."""
         states, attention = self._attend(batch)
-        if self.config.predict_from == "embedding":
-            batch = replace(batch, x=states)
-        return Output(self.predictor(batch, attention), attention)
+        seen = with_features(batch, self.config.predict_from, states)
+        return Output(self.predictor(seen, attention), attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss, and the connectivity loss if there is one."""

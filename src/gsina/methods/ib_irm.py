@@ -45,7 +45,7 @@ class IBIRM(AcrossEnvironments):
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Mean loss, IRM's penalty and the variance of the states."""
         states = self.predictor.represent(batch)
-        logits = self.predictor.head(states)  # type: ignore[misc]
+        logits = self.predictor.logits(states)
         return {
             "prediction": task_loss(logits, batch, self.task),
             "penalty": self.config.penalty

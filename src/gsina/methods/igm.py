@@ -102,7 +102,7 @@ class IGM(Method):
         split, weight = self._split(batch)
         seen = with_features(batch, self.config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, weight)
-        return Output(self._classify(states), split.attention)
+        return Output(self.predictor.logits(states), split.attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Risks of the invariant parts, of the mixtures, and their variance."""
@@ -110,7 +110,7 @@ class IGM(Method):
         split, weight = self._split(batch)
         seen = with_features(batch, config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, weight)
-        risk = task_loss(self._classify(states), batch, self.task)
+        risk = task_loss(self.predictor.logits(states), batch, self.task)
         mixed = self._mixed_risk(seen, split.kept, weight)
         return {
             "prediction": risk,
@@ -153,11 +153,8 @@ class IGM(Method):
         beta = torch.tensor(self.config.beta)
         share = torch.distributions.Beta(beta, beta).sample().to(states)
         other = torch.randperm(batch.num_graphs).to(states.device)
-        logits = self._classify(share * states + (1 - share) * states.index_select(0, other))
+        mixed = share * states + (1 - share) * states.index_select(0, other)
+        logits = self.predictor.logits(mixed)
         y = batch.labels
         own_loss = label_loss(logits, y, self.task)
         return share * own_loss + (1 - share) * label_loss(logits, y[other], self.task)
-
-    def _classify(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.predictor.head(states)  # type: ignore[misc]
-        return logits

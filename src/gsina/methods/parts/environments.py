@@ -17,8 +17,8 @@ from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, label_loss, task_loss
-from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.methods.base import PlainMethod, label_loss, task_loss
+from gsina.nn.predictor import Predictor
 from gsina.ops.groups import Groups
 from gsina.ops.ragged import number_rows
 
@@ -46,7 +46,7 @@ class EnvironmentConfig:
             raise InputError(f"count must be 2 or more environments, got {self.count}.")
 
 
-class AcrossEnvironments(Method):
+class AcrossEnvironments(PlainMethod):
     """The plain network, its mean loss, and a penalty on how its risks differ.
 
     A subclass says what the penalty is. Environments that do not occur in a batch do not count; a
@@ -61,16 +61,9 @@ class AcrossEnvironments(Method):
     seed: Tensor
 
     def __init__(self, predictor: Predictor, task: Task, config: EnvironmentConfig) -> None:
-        super().__init__(task)
-        self.config = config
-        self.predictor = predictor
+        super().__init__(predictor, task, config)
         # In the checkpoint: a resumed run has the environments of the run that began.
         self.register_buffer("seed", torch.randint(2**31, ()))
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: EnvironmentConfig) -> AcrossEnvironments:
-        """A fresh model."""
-        return cls(spec.predictor(task), task, config)
 
     def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
         """Attach random environments, or see that there are given ones."""
@@ -88,10 +81,6 @@ class AcrossEnvironments(Method):
                 "these are all of one; use environments='random', or data with more groups."
             )
         return train
-
-    def forward(self, batch: Batch) -> Output:
-        """Predict from the whole graph."""
-        return Output(self.predictor(batch))
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Mean loss and penalty."""
