@@ -122,24 +122,17 @@ class GSAT(Method):
     def _predict(self, batch: Batch) -> tuple[Output, Tensor]:
         """The output, and the attention as sampled: one number per node, or a directed edge."""
         h = self.predictor.embed(batch)
-        alpha, attention = (
-            self._of_nodes(h, batch)
-            if self.config.attention == "node"
-            else self._of_edges(h, batch)
-        )
+        if self.config.attention == "node":
+            alpha = self._sample(self.scorer(h, batch.node_groups))
+            source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
+            attention = Attention(source * target, alpha)
+        else:
+            scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
+            alpha = self._sample(scores)
+            shared = symmetrise(scores.detach(), batch.reverse)
+            attention = Attention(symmetrise(alpha, batch.reverse), None, shared)
         logits = self.predictor(batch, Attention(attention.edge))
         return Output(logits, attention), alpha
-
-    def _of_edges(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
-        scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
-        alpha = self._sample(scores)
-        shared = symmetrise(scores.detach(), batch.reverse)
-        return alpha, Attention(symmetrise(alpha, batch.reverse), None, shared)
-
-    def _of_nodes(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
-        alpha = self._sample(self.scorer(h, batch.node_groups))
-        source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
-        return alpha, Attention(source * target, alpha)
 
     def _sample(self, scores: Tensor) -> Tensor:
         if not self.training:
