@@ -197,8 +197,6 @@ def read_node_graph(
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
     """The graph of two new tables; or of a file of tensors, which has no names of features."""
-    if names is not None:
-        raise InputError("--smiles is for models of molecules; leave it out.")
     if len(files) == 1 and not reading.get("features"):
         return tensor_files.read_again(files, reading, names)
     if len(files) != 2:

@@ -99,8 +99,6 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
     """The graph of a new file of tensors; its nodes are named by their numbers."""
-    if names is not None:
-        raise InputError("--smiles is for models of molecules; leave it out.")
     if len(files) != 1:
         raise InputError("this model was trained on a file of tensors; give one such file.")
     graphs = read_graph_file(files[0])
