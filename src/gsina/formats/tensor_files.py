@@ -125,13 +125,7 @@ def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) 
 def _graph(tensors: dict[str, Tensor], count: int, path: Path) -> PackedGraphs:
     x = _features(tensors.get("x"), count, path)
     edge_index = _edges(tensors["edge_index"], count, path)
-    return PackedGraphs(
-        x=x,
-        edge_index=edge_index,
-        node_ptr=torch.tensor([0, count]),
-        edge_ptr=torch.tensor([0, edge_index.size(1)]),
-        edge_attr=tensors.get("edge_attr"),
-    )
+    return PackedGraphs.one(x, edge_index, tensors.get("edge_attr"))
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

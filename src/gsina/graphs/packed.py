@@ -67,6 +67,12 @@ class PackedGraphs(GraphFields):
                 "must lie between 0 and the graph's number of nodes - 1."
             )
 
+    @classmethod
+    def one(cls, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> PackedGraphs:
+        """A single graph of nodes ``[N, F]`` and edges ``[2, E]``."""
+        node_ptr, edge_ptr = torch.tensor([0, x.size(0)]), torch.tensor([0, edge_index.size(1)])
+        return cls(x, edge_index, node_ptr, edge_ptr, edge_attr=edge_attr)
+
     def __len__(self) -> int:
         return self.node_ptr.numel() - 1
 

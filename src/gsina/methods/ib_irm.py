@@ -10,8 +10,7 @@ from torch import Tensor
 from gsina.errors import check_range
 from gsina.graphs.batch import Batch
 from gsina.methods.base import task_loss
-from gsina.methods.irm import IRMConfig, irm_penalty
-from gsina.methods.parts.environments import AcrossEnvironments
+from gsina.methods.irm import IRM, IRMConfig
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class IBIRMConfig(IRMConfig):
         check_range(self, "be 0 or more", "bottleneck")
 
 
-class IBIRM(AcrossEnvironments):
+class IBIRM(IRM):
     """IRM's loss, and the variance of the graph states z in front of the head.
 
     After Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution
@@ -48,8 +47,7 @@ class IBIRM(AcrossEnvironments):
         logits = self.predictor.logits(states)
         return {
             "prediction": task_loss(logits, batch, self.task),
-            "penalty": self.config.penalty
-            * irm_penalty(logits, batch, self.task, self.config.form),
+            "penalty": self.config.penalty * self.penalise(logits, batch),
             "bottleneck": self.config.bottleneck * mean_variance(states),
         }
 
