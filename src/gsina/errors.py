@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -20,6 +21,35 @@ class MissingPackageError(InputError, ImportError):
 
 class DownloadError(InputError, ConnectionError):
     """A file that could not be fetched."""
+
+
+#: What a number must be, in the words of the message; NaN is none of it.
+RANGES: dict[str, Callable[[Any], bool]] = {
+    "be 0 or more": lambda value: value >= 0,
+    "be 1 or more": lambda value: value >= 1,
+    "be above 0": lambda value: value > 0,
+    "lie in (0, 1]": lambda value: 0 < value <= 1,
+    "lie in [0, 1)": lambda value: 0 <= value < 1,
+    "lie in [0.5, 1]": lambda value: 0.5 <= value <= 1,
+    "lie between 0 and 1": lambda value: 0 < value < 1,
+}
+
+
+def check_range(settings: object, must: str, *names: str) -> None:
+    """Refuse settings that are out of range.
+
+    Args:
+        settings: Has the numbers as attributes.
+        must: What they must be, one of :data:`RANGES`.
+        names: Their names.
+
+    Raises:
+        InputError: With the name, what it must be, and the value.
+    """
+    for name in names:
+        value = getattr(settings, name)
+        if not RANGES[must](value):
+            raise InputError(f"{name} must {must}, got {value}.")
 
 
 def check_name(name: str, known: Iterable[str], what: str) -> str:

@@ -24,6 +24,7 @@ from gsina.estimators.inputs import (
 from gsina.estimators.networks import OwnBackbone, own_spec
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level, Task
 from gsina.methods import make_config
@@ -150,15 +151,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 f"method {self._model.architecture.method} has no attention to show; fit with "
                 'method="gsina", or use a post-hoc explainer of gsina.explain.'
             )
-        nodes, edges = packed.node_ptr.tolist(), packed.edge_ptr.tolist()
-        return [
-            Attention(
-                found.edge[edges[graph] : edges[graph + 1]],
-                None if found.node is None else found.node[nodes[graph] : nodes[graph + 1]],
-                None if found.scores is None else found.scores[edges[graph] : edges[graph + 1]],
-            )
-            for graph in range(len(packed))
-        ]
+        return [Attention(**take(found, packed.rows_of(graph))) for graph in range(len(packed))]
 
     def save(self, folder: Path | str) -> None:
         """Write a model folder: weights, description and model card."""

@@ -30,12 +30,18 @@ def molecule_table(given: FileOptions, file: str) -> dict[str, Any]:
 
 def json_graphs(given: FileOptions, file: str) -> dict[str, Any]:
     """Options of graphs in JSON."""
-    return _graphs(given) | ({"directed": True} if given.directed else {})
+    return tu_collection(given, file) | ({"directed": True} if given.directed else {})
 
 
 def tu_collection(given: FileOptions, file: str) -> dict[str, Any]:
-    """Options of a dataset of the TU collection."""
-    return _graphs(given)
+    """Options of graphs that bring their labels along, as a dataset of the TU collection."""
+    _refuse(given, NODE_OPTIONS, "is for tables of nodes, which --nodes and --edges give")
+    _refuse(
+        given,
+        ("--smiles", "--target"),
+        "is for tables of molecules, not for graphs, whose labels are part of the file",
+    )
+    return _task(given) | _split(given, "random")
 
 
 def tensor_file(given: FileOptions, file: str) -> dict[str, Any]:
@@ -83,16 +89,6 @@ def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
         directed=given.directed or None,
         **columns,
     )
-
-
-def _graphs(given: FileOptions) -> dict[str, Any]:
-    _refuse(given, NODE_OPTIONS, "is for tables of nodes, which --nodes and --edges give")
-    _refuse(
-        given,
-        ("--smiles", "--target"),
-        "is for tables of molecules, not for graphs, whose labels are part of the file",
-    )
-    return _task(given) | _split(given, "random")
 
 
 def _refuse(given: FileOptions, options: tuple[str, ...], why: str) -> None:

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gsina.errors import InputError
+
 if TYPE_CHECKING:
     from gsina.formats.assemble import NodeGraph, Rows
     from gsina.graphs.dataset import Dataset
@@ -100,8 +102,10 @@ class Format:
             files: The files.
             reading: What the model keeps, ``Model.featuriser``.
             names: The column that names a row, if the files have another one than those of the
-                training.
+                training; only molecules have such a column.
         """
+        if names is not None and not self.molecules:
+            raise InputError("--smiles is for models of molecules; leave it out.")
         found: Rows | NodeGraph = self.code.read_again(files, reading, names)
         return found
 

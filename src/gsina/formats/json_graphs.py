@@ -17,6 +17,7 @@ from gsina.formats.graph_packer import Packer, Problem, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
+from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.splits import RULES, check_rule, divide
 
 #: Size in bytes up to which a JSON list is read; larger data need one graph per line.
@@ -95,13 +96,9 @@ def read_graphs(
         names=names,
         rows=rows,
         origin=Origin(
-            reading={
-                "kind": "graphs",
-                "version": 1,
-                "columns": {"targets": list(labels.target_names)},
-                "directed": directed,
-                "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
-            },
+            graph_reading(
+                graphs, columns={"targets": list(labels.target_names)}, directed=directed
+            ),
             file=path.name,
             fingerprint=_fingerprint(path),
             unreadable=tuple(unreadable),
@@ -155,8 +152,6 @@ def stream_graphs(
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:
     """Graphs of a new file; their rows are named by the field ``id``."""
-    if names is not None:
-        raise InputError("--smiles is for models of molecules; leave it out.")
     widths = reading.get("features", {})
     chunks = stream_graphs(
         files[0],
@@ -173,17 +168,18 @@ def reading_of(dataset: Dataset) -> dict[str, Any] | None:
     if dataset.task.level != "graph" or dataset.node_sizes or dataset.edge_sizes:
         return None
     train = dataset.train
-    reading = {
-        "kind": "graphs",
-        "version": 1,
-        "columns": {"targets": list(dataset.target_names) or ["label"]},
-        "directed": train.reverse is None,
-        "features": {"node": train.num_features, "edge": train.num_edge_features},
-    }
+    columns = {"targets": list(dataset.target_names) or ["label"]}
+    reading = graph_reading(train, columns=columns, directed=train.reverse is None)
     edges = train.edge_attr
     if edges is not None and len(edges) and bool((edges == edges[0]).all()):
         reading["edge_constant"] = edges[0].tolist()  # so that new files may leave it out
     return reading
+
+
+def graph_reading(graphs: PackedGraphs, **more: Any) -> dict[str, Any]:
+    """How graphs are read from JSON that have features as wide as these."""
+    widths = {"node": graphs.num_features, "edge": graphs.num_edge_features}
+    return {"kind": "graphs", "version": 1, **more, "features": widths}
 
 
 def field_names(path: Path | str) -> list[str]:

@@ -179,12 +179,7 @@ def read_node_graph(
     edge_index, warnings = _edges(edges_path, source, target, place, nodes_path.name)
     if not features:
         warnings += (f"{nodes_path.name} has no feature columns; every node gets a constant 1.",)
-    graphs = PackedGraphs(
-        x=x,
-        edge_index=edge_index,
-        node_ptr=torch.tensor([0, len(names)]),
-        edge_ptr=torch.tensor([0, edge_index.size(1)]),
-    )
+    graphs = PackedGraphs.one(x, edge_index)
     return NodeGraph(
         graphs=graphs if directed else graphs.to_undirected(),
         names=tuple(names),
@@ -197,8 +192,6 @@ def read_node_graph(
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
     """The graph of two new tables; or of a file of tensors, which has no names of features."""
-    if names is not None:
-        raise InputError("--smiles is for models of molecules; leave it out.")
     if len(files) == 1 and not reading.get("features"):
         return tensor_files.read_again(files, reading, names)
     if len(files) != 2:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.formats.assemble import assemble
-from gsina.formats.json_graphs import cell
+from gsina.formats.json_graphs import cell, graph_reading
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
@@ -71,13 +71,7 @@ def from_pyg(
         parts,
         names=[str(getattr(graph, "id", row)) for graph, row in zip(everything, rows, strict=True)],
         rows=rows,
-        origin=Origin(
-            reading={
-                "kind": "graphs",
-                "version": 1,
-                "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
-            }
-        ),
+        origin=Origin(graph_reading(graphs)),
     )
 
 

@@ -99,8 +99,6 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> NodeGraph:
     """The graph of a new file of tensors; its nodes are named by their numbers."""
-    if names is not None:
-        raise InputError("--smiles is for models of molecules; leave it out.")
     if len(files) != 1:
         raise InputError("this model was trained on a file of tensors; give one such file.")
     graphs = read_graph_file(files[0])
@@ -127,13 +125,7 @@ def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) 
 def _graph(tensors: dict[str, Tensor], count: int, path: Path) -> PackedGraphs:
     x = _features(tensors.get("x"), count, path)
     edge_index = _edges(tensors["edge_index"], count, path)
-    return PackedGraphs(
-        x=x,
-        edge_index=edge_index,
-        node_ptr=torch.tensor([0, count]),
-        edge_ptr=torch.tensor([0, edge_index.size(1)]),
-        edge_attr=tensors.get("edge_attr"),
-    )
+    return PackedGraphs.one(x, edge_index, tensors.get("edge_attr"))
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ from gsina.datasets.raw.sources import raw_file
 from gsina.datasets.tu import read_archive, tu_file
 from gsina.errors import InputError
 from gsina.formats.assemble import assemble
+from gsina.formats.json_graphs import graph_reading
 from gsina.formats.pyg import label_columns
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
@@ -32,7 +33,6 @@ def read_tu_graphs(
     found = read_archive(raw_file(tu_file(name)))
     if found.graphs.y is None:
         raise InputError(f"{name} has no labels of graphs; expected something to predict.")
-    columns: dict[str, list[str]]
     if found.classes:
         columns = {"label": [str(found.classes[place]) for place in found.graphs.y.tolist()]}
     else:
@@ -47,14 +47,7 @@ def read_tu_graphs(
         divide(split, labels, rows, graphs=graphs, column=None, cells=(), seed=seed),
         names=[str(row) for row in rows],
         rows=rows,
-        origin=Origin(
-            reading={
-                "kind": "graphs",
-                "version": 1,
-                "features": {"node": graphs.num_features, "edge": graphs.num_edge_features},
-            },
-            file=name,
-        ),
+        origin=Origin(graph_reading(graphs), file=name),
     )
 
 

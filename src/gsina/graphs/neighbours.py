@@ -21,6 +21,7 @@ from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.ops.adjacency import SortedEdges, adjacency
 from gsina.ops.edges import reverse_edges
+from gsina.ops.ragged import gather_groups
 
 #: Numbers of the edges, ascending, that are sampled for some seed nodes.
 Sampler = Callable[[Tensor], Tensor]
@@ -115,13 +116,9 @@ def sample_edges(
 
 def _pick(starts: Tensor, nodes: Tensor, limit: int, generator: torch.Generator) -> Tensor:
     """Positions of at most ``limit`` random edges of every node, in edges sorted by node."""
-    first = starts[nodes].long()
-    counts = starts[nodes + 1].long() - first
-    offset = counts.cumsum(0) - counts
-    owner = torch.repeat_interleave(counts)
+    position, owner, offset = gather_groups(starts.long(), nodes)
     place = torch.arange(owner.numel()) - offset[owner]
-    position = first[owner] + place
-    if limit < 0 or (counts.numel() and int(counts.max()) <= limit):
+    if limit < 0 or not bool((place >= limit).any()):
         return position
     # Shuffle within every node, and take the first ones.
     key = owner + torch.rand(owner.numel(), generator=generator, dtype=torch.float64)

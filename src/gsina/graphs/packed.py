@@ -15,12 +15,8 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.fields import ENDS, GRAPH, NODE, GraphFields, columns, join, read_pyg, take
 from gsina.graphs.task import Level
 from gsina.ops.edges import reverse_edges
-
-
-def offsets(counts: Tensor) -> Tensor:
-    """Offsets ``[G + 1]`` of groups with the given sizes ``[G]``."""
-    zero = torch.zeros(1, dtype=torch.long, device=counts.device)
-    return torch.cat([zero, counts.cumsum(0)])
+from gsina.ops.ragged import gather_groups
+from gsina.ops.ragged import offsets as offsets
 
 
 @dataclass(frozen=True)
@@ -71,6 +67,12 @@ class PackedGraphs(GraphFields):
                 "must lie between 0 and the graph's number of nodes - 1."
             )
 
+    @classmethod
+    def one(cls, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> PackedGraphs:
+        """A single graph of nodes ``[N, F]`` and edges ``[2, E]``."""
+        node_ptr, edge_ptr = torch.tensor([0, x.size(0)]), torch.tensor([0, edge_index.size(1)])
+        return cls(x, edge_index, node_ptr, edge_ptr, edge_attr=edge_attr)
+
     def __len__(self) -> int:
         return self.node_ptr.numel() - 1
 
@@ -101,8 +103,8 @@ class PackedGraphs(GraphFields):
         ids = _as_ids(ids, len(self))
         if self.node_y is not None and ids.numel() == 1:
             return self._single(int(ids))
-        nodes, node_graph, node_start = _gather_index(self.node_ptr, ids)
-        edges, edge_graph, edge_start = _gather_index(self.edge_ptr, ids)
+        nodes, node_graph, node_start = gather_groups(self.node_ptr, ids)
+        edges, edge_graph, edge_start = gather_groups(self.edge_ptr, ids)
         parts = _of_batch(take(self, {"graph": ids, "node": nodes, "edge": edges}))
         parts["edge_index"] += node_start.index_select(0, edge_graph)
         reverse = self.reverse
@@ -161,8 +163,8 @@ class PackedGraphs(GraphFields):
         if isinstance(ids, slice):
             ids = range(len(self))[ids]
         ids = _as_ids(ids, len(self))
-        nodes, _, _ = _gather_index(self.node_ptr, ids)
-        edges, _, _ = _gather_index(self.edge_ptr, ids)
+        nodes, _, _ = gather_groups(self.node_ptr, ids)
+        edges, _, _ = gather_groups(self.edge_ptr, ids)
         return replace(
             self,
             node_ptr=offsets(self.node_ptr.diff()[ids]),
@@ -187,11 +189,9 @@ class PackedGraphs(GraphFields):
         reverse = self.reverse
         position = torch.arange(self.edge_index.size(1))
         edge_graph = torch.repeat_interleave(self.edge_ptr.diff())
-        if reverse is None:
-            alone = self.edge_index[0] != self.edge_index[1]
-        else:
-            same = reverse + self.edge_ptr[edge_graph] == position
-            alone = same & (self.edge_index[0] != self.edge_index[1])
+        alone = self.edge_index[0] != self.edge_index[1]
+        if reverse is not None:
+            alone &= reverse + self.edge_ptr[edge_graph] == position
         order = torch.cat([edge_graph, edge_graph[alone]]).argsort(stable=True)
         edges = torch.cat([position, position[alone]])[order]
         parts = take(self, {"edge": edges})
@@ -287,20 +287,6 @@ def _as_ids(ids: Tensor | Sequence[int], count: int) -> Tensor:
             f"{int(ids.max())}."
         )
     return ids.long()
-
-
-def _gather_index(ptr: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of the groups ``ids`` in flat storage.
-
-    Returns:
-        The row numbers ``[M]``, the new group of each row ``[M]``, the new start of each group.
-    """
-    start = ptr.index_select(0, ids)
-    counts = ptr.index_select(0, ids + 1) - start
-    new_start = counts.cumsum(0) - counts
-    group = torch.repeat_interleave(counts)
-    shift = (start - new_start).index_select(0, group)
-    return torch.arange(group.numel()) + shift, group, new_start
 
 
 def _check_alike(found: Sequence[dict[str, Tensor]]) -> None:

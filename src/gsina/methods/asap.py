@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import LEConv
 
-from gsina.errors import InputError
+from gsina.errors import check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
@@ -36,10 +36,8 @@ class ASAPConfig:
     slope: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0 < self.ratio <= 1:
-            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must lie in [0, 1), got {self.dropout}.")
+        check_range(self, "lie in (0, 1]", "ratio")
+        check_range(self, "lie in [0, 1)", "dropout")
 
 
 class ASAPooling(nn.Module):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
+from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.ops.shared import is_shared, total
 
 
@@ -115,6 +116,24 @@ class Method(nn.Module):
         torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         return {name: term.detach() for name, term in terms.items()}
+
+
+class PlainMethod(Method):
+    """A method whose one network predicts from the graph as it is."""
+
+    def __init__(self, predictor: Predictor, task: Task, config: Any = None) -> None:
+        super().__init__(task)
+        self.config = config
+        self.predictor = predictor
+
+    @classmethod
+    def build(cls, spec: NetworkSpec, task: Task, config: Any) -> Self:
+        """A fresh model."""
+        return cls(spec.predictor(task), task, config)
+
+    def forward(self, batch: Batch) -> Output:
+        """Predict from the graph as it is."""
+        return Output(self.predictor(batch))
 
 
 def _as_batch(batch: Any) -> Batch:

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
@@ -49,12 +49,9 @@ class CIGAv1Config:
     predict_from: Literal["raw", "embedding"] = "embedding"
 
     def __post_init__(self) -> None:
-        if not 0 < self.ratio <= 1:
-            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
-        if not self.contrast >= 0:
-            raise InputError(f"contrast must be 0 or more, got {self.contrast}.")
-        if not self.temperature > 0:
-            raise InputError(f"temperature must be above 0, got {self.temperature}.")
+        check_range(self, "lie in (0, 1]", "ratio")
+        check_range(self, "be 0 or more", "contrast")
+        check_range(self, "be above 0", "temperature")
         check_name(self.contrast_on, CONTRASTS, "thing to contrast")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
@@ -78,8 +75,7 @@ class CIGAv2Config(CIGAv1Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.spurious >= 0:
-            raise InputError(f"spurious must be 0 or more, got {self.spurious}.")
+        check_range(self, "be 0 or more", "spurious")
         check_name(self.spurious_network, ("shared", "own"), "network of the rest")
 
 
@@ -151,14 +147,14 @@ class CIGA(Method):
         split = self.splitter(batch)
         seen = with_features(batch, self.config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, split.scores.sigmoid())
-        return Output(self._classify(states), split.attention)
+        return Output(self.predictor.logits(states), split.attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Losses of the invariant part, of the contrast and, in v2, of the rest."""
         split = self.splitter(batch)
         seen = with_features(batch, self.config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, split.scores.sigmoid())
-        logits = self._classify(states)
+        logits = self.predictor.logits(states)
         contrasted = self._contrasted(states, split, batch)
         contrast_loss = contrast.class_contrast(
             contrasted, batch.labels, self.task, self.config.temperature
@@ -174,10 +170,6 @@ class CIGA(Method):
             )
             terms["spurious"] = self.config.spurious * hinge(rest_losses, kept_losses.detach())
         return terms
-
-    def _classify(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.predictor.head(states)  # type: ignore[misc]
-        return logits
 
     def _contrasted(self, states: Tensor, split: Split, batch: Batch) -> Tensor:
         if self.config.contrast_on == "graph":

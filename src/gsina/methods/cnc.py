@@ -8,14 +8,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.base import task_loss
 from gsina.methods.parts import contrast
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
-from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.nn.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,12 @@ class CNCConfig(ReferenceConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.contrast >= 0:
-            raise InputError(f"contrast must be 0 or more, got {self.contrast}.")
-        if not self.temperature > 0:
-            raise InputError(f"temperature must be above 0, got {self.temperature}.")
+        check_range(self, "be 0 or more", "contrast")
+        check_range(self, "be above 0", "temperature")
         check_name(self.pairs, ("paper", "release"), "choice of pairs")
 
 
-class CNC(WithReference, Method):
+class CNC(WithReference):
     """Pull together graphs of one class that a reference tells apart, push apart those it mixes up.
 
     After Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for improving
@@ -62,22 +60,12 @@ class CNC(WithReference, Method):
     """
 
     config: CNCConfig
-    seed: Tensor
 
     def __init__(
         self, predictor: Predictor, reference: Predictor, task: Task, config: CNCConfig
     ) -> None:
-        super().__init__(task)
-        self.config = config
-        self.predictor = predictor
-        self.reference = reference.requires_grad_(False)
+        super().__init__(predictor, reference, task, config)
         self.register_buffer("seed", torch.randint(2**31, ()))
-        self._environment: Tensor | None = None
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: CNCConfig) -> CNC:
-        """A fresh model and a fresh reference."""
-        return cls(spec.predictor(task), spec.predictor(task), task, config)
 
     def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
         """What the reference says of every graph; for the release's pairs, whether it is wrong."""
@@ -87,18 +75,13 @@ class CNC(WithReference, Method):
             return contrast.class_numbers(predicted, self.task)
         return (predicted != train.y).view(len(train), -1).any(1).long()
 
-    def forward(self, batch: Batch) -> Output:
-        """Predict from the whole graph."""
-        return Output(self.predictor(batch))
-
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss and contrastive loss."""
         states = self.predictor.represent(batch)
-        logits = self.predictor.head(states)  # type: ignore[misc]
         positive, negative = self._pairs(batch)
         loss = contrast.contrastive_loss(states, positive, negative, self.config.temperature)
         return {
-            "prediction": task_loss(logits, batch, self.task),
+            "prediction": task_loss(self.predictor.logits(states), batch, self.task),
             "contrast": self.config.contrast * loss,
         }
 

@@ -8,14 +8,14 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
-from gsina.nn.readout import readout
 from gsina.nn.scorer import SCORERS, make_scorer
 from gsina.nn.subgraph import edge_subgraph
 from gsina.ops.edges import symmetrise
@@ -48,11 +48,8 @@ class DIRConfig:
     predictor_channels: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.ratio <= 1:
-            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
-        for name in ("alpha", "growth", "variance", "predictor_channels"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+        check_range(self, "lie in (0, 1]", "ratio")
+        check_range(self, "be 0 or more", "alpha", "growth", "variance", "predictor_channels")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 
@@ -135,14 +132,14 @@ class DIR(Method):
         """Predict from the causal part."""
         batch, scores, causal = self._split(batch)
         return Output(
-            self._classify(self._represent(batch, causal, scores)),
+            self.predictor.logits(self._represent(batch, causal, scores)),
             Attention(torch.sigmoid(scores), None, scores.detach()),
         )
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Losses of the causal part, of the rest, and of the interventions."""
         batch, scores, causal = self._split(batch)
-        logits = self._classify(self._represent(batch, causal, scores))
+        logits = self.predictor.logits(self._represent(batch, causal, scores))
         with torch.no_grad(), keep_statistics(self.predictor):
             rest = self._represent(batch, ~causal, -scores)
         confounded = self.confounder(rest)
@@ -163,22 +160,11 @@ class DIR(Method):
         scores: Tensor = self.scorer(states, batch.edge_index, graphs)
         scores = symmetrise(scores, batch.reverse)
         causal = hard_top_r(scores, self.config.ratio, graphs, batch.reverse)
-        if self.config.predict_from == "embedding":
-            batch = replace(batch, x=states)
-        return batch, scores, causal
+        return with_features(batch, self.config.predict_from, states), scores, causal
 
     def _represent(self, batch: Batch, edges: Tensor, scores: Tensor) -> Tensor:
         """Graph states ``[G, H]`` of the part that holds ``edges``."""
-        part = edge_subgraph(batch, edges)
-        h = self.predictor.embed(part, scores[edges].sigmoid())
-        graphs = part.node_groups
-        assert self.predictor.readout is not None
-        return readout(h, graphs, self.predictor.readout)
-
-    def _classify(self, states: Tensor) -> Tensor:
-        assert self.predictor.head is not None
-        logits: Tensor = self.predictor.head(states)
-        return logits
+        return self.predictor.represent(edge_subgraph(batch, edges), scores[edges].sigmoid())
 
     def _intervene(self, logits: Tensor, gates: Tensor, batch: Batch) -> Tensor:
         """Mean loss ``[G]`` of all graphs under the rest of each; one broadcast, no loop."""

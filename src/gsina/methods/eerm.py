@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import InputError, check_range
 from gsina.graphs.batch import Batch
-from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.base import PlainMethod, task_loss
 from gsina.nn.norm import keep_statistics
-from gsina.nn.predictor import NetworkSpec, Predictor
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,8 @@ class EERMConfig:
     def __post_init__(self) -> None:
         if self.views < 2:
             raise InputError(f"a variance needs 2 views or more, got views = {self.views}.")
-        for name in ("edits", "growth_epochs"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}.")
-        for name in ("editor_steps", "editor_learning_rate", "beta"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+        check_range(self, "be 1 or more", "edits", "growth_epochs")
+        check_range(self, "be 0 or more", "editor_steps", "editor_learning_rate", "beta")
         if self.candidates is not None and self.candidates < self.edits:
             raise InputError(
                 f"an editor chooses {self.edits} of its candidates at a node, got only "
@@ -65,7 +59,7 @@ class EERMConfig:
         return self.beta + (self.final_beta - self.beta) * min(epoch / self.growth_epochs, 1.0)
 
 
-class EERM(Method):
+class EERM(PlainMethod):
     """Minimise the variance over views of the graph, plus ``beta`` times the mean, of the loss.
 
     After Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022.
@@ -81,19 +75,7 @@ class EERM(Method):
     the paper has it.
     """
 
-    def __init__(self, predictor: Predictor, task: Task, config: EERMConfig) -> None:
-        super().__init__(task)
-        self.predictor = predictor
-        self.config = config
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: EERMConfig) -> EERM:
-        """A fresh model."""
-        return cls(spec.predictor(task), task, config)
-
-    def forward(self, batch: Batch) -> Output:
-        """Predict from the graph as it is."""
-        return Output(self.predictor(batch))
+    config: EERMConfig
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Variance and mean over the views of editors that have learned."""

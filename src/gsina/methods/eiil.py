@@ -7,14 +7,13 @@ from typing import Literal
 
 from torch import Tensor
 
-from gsina.errors import check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.irm import FORMS, irm_penalty
-from gsina.methods.parts.environments import AcrossEnvironments, check_penalty, loss_slopes
+from gsina.methods.parts.environments import AcrossEnvironments, loss_slopes
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
-from gsina.nn.predictor import NetworkSpec, Predictor
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class EIILConfig(ReferenceConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_penalty(self.penalty)
+        check_range(self, "be 0 or more", "penalty")
         check_name(self.form, FORMS, "form of the penalty")
 
 
@@ -54,18 +53,6 @@ class EIIL(WithReference, AcrossEnvironments):
     """
 
     config: EIILConfig
-
-    def __init__(
-        self, predictor: Predictor, reference: Predictor, task: Task, config: EIILConfig
-    ) -> None:
-        super().__init__(predictor, task, config)  # type: ignore[arg-type]
-        self.reference = reference.requires_grad_(False)
-        self._environment: Tensor | None = None
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: EIILConfig) -> EIIL:  # type: ignore[override]
-        """A fresh model and a fresh reference."""
-        return cls(spec.predictor(task), spec.predictor(task), task, config)
 
     def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
         """The environments that the reference violates most."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output
-from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.methods.base import PlainMethod
+from gsina.nn.predictor import NetworkSpec
 
 
 @dataclass(frozen=True)
@@ -15,7 +14,7 @@ class ERMConfig:
     """ERM has no settings."""
 
 
-class ERM(Method):
+class ERM(PlainMethod):
     """Minimise the mean loss over the training graphs, ``mean_i l(f(G_i), y_i)``.
 
     After Vapnik, Principles of risk minimization for learning theory, 1991.
@@ -27,15 +26,7 @@ class ERM(Method):
 
     shareable = True
 
-    def __init__(self, predictor: Predictor, task: Task) -> None:
-        super().__init__(task)
-        self.predictor = predictor
-
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: ERMConfig) -> ERM:
-        """A fresh model."""
+        """A fresh model, without settings."""
         return cls(spec.predictor(task), task)
-
-    def forward(self, batch: Batch) -> Output:
-        """Predict from the whole graph."""
-        return Output(self.predictor(batch))

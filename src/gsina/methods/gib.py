@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -57,21 +57,11 @@ class GIBConfig:
     classify_graphs: bool = False
 
     def __post_init__(self) -> None:
-        for name in (
-            "information",
-            "connectivity",
-            "inner_steps",
-            "inner_patience",
-            "inner_weight_decay",
-        ):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        for name in ("inner_learning_rate", "hidden", "estimator_hidden"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}.")
+        check_range(self, "be 0 or more", "information", "connectivity")
+        check_range(self, "be 0 or more", "inner_steps", "inner_patience", "inner_weight_decay")
+        check_range(self, "be above 0", "inner_learning_rate", "hidden", "estimator_hidden")
         check_name(self.pooling, ("backbone", "sum"), "pooling")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must lie in [0, 1), got {self.dropout}.")
+        check_range(self, "lie in [0, 1)", "dropout")
 
 
 class Bottleneck(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
@@ -45,12 +45,8 @@ class GSATConfig:
     attention: Literal["edge", "node"] = "edge"
 
     def __post_init__(self) -> None:
-        for name in ("final_ratio", "start_ratio"):
-            if not 0 < getattr(self, name) < 1:
-                raise InputError(f"{name} must lie between 0 and 1, got {getattr(self, name)}.")
-        for name in ("decay", "interval", "temperature"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}.")
+        check_range(self, "lie between 0 and 1", "final_ratio", "start_ratio")
+        check_range(self, "be above 0", "decay", "interval", "temperature")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.attention, ("edge", "node"), "attention")
         if self.attention == "node" and self.scorer != "normed":
@@ -126,24 +122,17 @@ class GSAT(Method):
     def _predict(self, batch: Batch) -> tuple[Output, Tensor]:
         """The output, and the attention as sampled: one number per node, or a directed edge."""
         h = self.predictor.embed(batch)
-        alpha, attention = (
-            self._of_nodes(h, batch)
-            if self.config.attention == "node"
-            else self._of_edges(h, batch)
-        )
+        if self.config.attention == "node":
+            alpha = self._sample(self.scorer(h, batch.node_groups))
+            source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
+            attention = Attention(source * target, alpha)
+        else:
+            scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
+            alpha = self._sample(scores)
+            shared = symmetrise(scores.detach(), batch.reverse)
+            attention = Attention(symmetrise(alpha, batch.reverse), None, shared)
         logits = self.predictor(batch, Attention(attention.edge))
         return Output(logits, attention), alpha
-
-    def _of_edges(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
-        scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
-        alpha = self._sample(scores)
-        shared = symmetrise(scores.detach(), batch.reverse)
-        return alpha, Attention(symmetrise(alpha, batch.reverse), None, shared)
-
-    def _of_nodes(self, h: Tensor, batch: Batch) -> tuple[Tensor, Attention]:
-        alpha = self._sample(self.scorer(h, batch.node_groups))
-        source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
-        return alpha, Attention(source * target, alpha)
 
     def _sample(self, scores: Tensor) -> Tensor:
         if not self.training:

@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
     SCOPES,
@@ -72,8 +73,7 @@ class GSINAConfig:
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_name(self.solver, SOLVERS, "solver")
-        if not self.connectivity >= 0:
-            raise InputError(f"connectivity must be 0 or more, got {self.connectivity}.")
+        check_range(self, "be 0 or more", "connectivity")
 
 
 class GSINA(Method):
@@ -165,9 +165,8 @@ class GSINA(Method):
     def forward(self, batch: Batch) -> Output:
         """Extract the invariant subgraph and predict from it."""
         states, attention = self._attend(batch)
-        if self.config.predict_from == "embedding":
-            batch = replace(batch, x=states)
-        return Output(self.predictor(batch, attention), attention)
+        seen = with_features(batch, self.config.predict_from, states)
+        return Output(self.predictor(seen, attention), attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss, and the connectivity loss if there is one."""

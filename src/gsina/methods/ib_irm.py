@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import check_range
 from gsina.graphs.batch import Batch
 from gsina.methods.base import task_loss
-from gsina.methods.irm import IRMConfig, irm_penalty
-from gsina.methods.parts.environments import AcrossEnvironments
+from gsina.methods.irm import IRM, IRMConfig
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,10 @@ class IBIRMConfig(IRMConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.bottleneck >= 0:
-            raise InputError(f"bottleneck must be 0 or more, got {self.bottleneck}.")
+        check_range(self, "be 0 or more", "bottleneck")
 
 
-class IBIRM(AcrossEnvironments):
+class IBIRM(IRM):
     """IRM's loss, and the variance of the graph states z in front of the head.
 
     After Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution
@@ -46,11 +44,10 @@ class IBIRM(AcrossEnvironments):
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Mean loss, IRM's penalty and the variance of the states."""
         states = self.predictor.represent(batch)
-        logits = self.predictor.head(states)  # type: ignore[misc]
+        logits = self.predictor.logits(states)
         return {
             "prediction": task_loss(logits, batch, self.task),
-            "penalty": self.config.penalty
-            * irm_penalty(logits, batch, self.task, self.config.form),
+            "penalty": self.config.penalty * self.penalise(logits, batch),
             "bottleneck": self.config.bottleneck * mean_variance(states),
         }
 

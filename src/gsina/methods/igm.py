@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, label_loss, task_loss
@@ -52,13 +52,9 @@ class IGMConfig:
     predict_from: Literal["raw", "embedding"] = "embedding"
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.ratio <= 1:
-            raise InputError(f"ratio must lie in [0.5, 1], got {self.ratio}.")
-        for name in ("environment_mixup", "vrex", "invariant_mixup"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        if not self.beta > 0:
-            raise InputError(f"beta must be above 0, got {self.beta}.")
+        check_range(self, "lie in [0.5, 1]", "ratio")
+        check_range(self, "be 0 or more", "environment_mixup", "vrex", "invariant_mixup")
+        check_range(self, "be above 0", "beta")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 
@@ -106,7 +102,7 @@ class IGM(Method):
         split, weight = self._split(batch)
         seen = with_features(batch, self.config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, weight)
-        return Output(self._classify(states), split.attention)
+        return Output(self.predictor.logits(states), split.attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Risks of the invariant parts, of the mixtures, and their variance."""
@@ -114,7 +110,7 @@ class IGM(Method):
         split, weight = self._split(batch)
         seen = with_features(batch, config.predict_from, split.states)
         states = represent_part(self.predictor, seen, split.kept, weight)
-        risk = task_loss(self._classify(states), batch, self.task)
+        risk = task_loss(self.predictor.logits(states), batch, self.task)
         mixed = self._mixed_risk(seen, split.kept, weight)
         return {
             "prediction": risk,
@@ -157,11 +153,8 @@ class IGM(Method):
         beta = torch.tensor(self.config.beta)
         share = torch.distributions.Beta(beta, beta).sample().to(states)
         other = torch.randperm(batch.num_graphs).to(states.device)
-        logits = self._classify(share * states + (1 - share) * states.index_select(0, other))
+        mixed = share * states + (1 - share) * states.index_select(0, other)
+        logits = self.predictor.logits(mixed)
         y = batch.labels
         own_loss = label_loss(logits, y, self.task)
         return share * own_loss + (1 - share) * label_loss(logits, y[other], self.task)
-
-    def _classify(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.predictor.head(states)  # type: ignore[misc]
-        return logits

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.fields import take
 from gsina.graphs.task import Task
@@ -47,17 +47,11 @@ class SuGArConfig:
     predict_from: Literal["raw", "embedding"] = "embedding"
 
     def __post_init__(self) -> None:
-        if self.members < 1:
-            raise InputError(f"members must be 1 or more, got {self.members}.")
-        if not 0 <= self.drop < 1:
-            raise InputError(f"drop must lie in [0, 1), got {self.drop}.")
-        if not 0 < self.ratio <= 1:
-            raise InputError(f"ratio must lie in (0, 1], got {self.ratio}.")
-        for name in ("diversity", "contrast"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        if not self.temperature > 0:
-            raise InputError(f"temperature must be above 0, got {self.temperature}.")
+        check_range(self, "be 1 or more", "members")
+        check_range(self, "lie in [0, 1)", "drop")
+        check_range(self, "lie in (0, 1]", "ratio")
+        check_range(self, "be 0 or more", "diversity", "contrast")
+        check_range(self, "be above 0", "temperature")
         check_name(self.scorer, SCORERS, "scorer")
         check_name(self.predict_from, ("raw", "embedding"), "input of the predictor")
 

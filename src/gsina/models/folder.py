@@ -26,6 +26,9 @@ WEIGHTS, META, CARD = "model.safetensors", "model.json", "README.md"
 #: The weights of the model before, while a new one is written over it.
 BEFORE = "model-before.safetensors"
 
+#: What is kept of a model as it is.
+RECORD = ("training", "data", "metrics", "versions", "created")
+
 #: Makes the networks of a user's own class from what the folder says.
 MakeSpec = Callable[[Architecture], NetworkSpec]
 
@@ -85,7 +88,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             target_names=tuple(meta["target_names"]),
             class_names=tuple(_hashable(name) for name in meta["class_names"]),
             scale=None if scale is None else Scale(tuple(scale["mean"]), tuple(scale["std"])),
-            **{name: meta[name] for name in ("training", "data", "metrics", "versions", "created")},
+            **{name: meta[name] for name in RECORD},
         )
         digest = str(meta["weights"])
     except (KeyError, TypeError, AttributeError) as error:
@@ -124,11 +127,7 @@ def _describe(model: Model) -> dict[str, Any]:
         "target_names": list(model.target_names),
         "class_names": [_plain(name) for name in model.class_names],
         "scale": None if model.scale is None else asdict(model.scale),
-        "training": model.training,
-        "data": model.data,
-        "metrics": model.metrics,
-        "versions": model.versions,
-        "created": model.created,
+        **{name: getattr(model, name) for name in RECORD},
     }
 
 

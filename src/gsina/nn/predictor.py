@@ -83,7 +83,11 @@ class Predictor(nn.Module):
             h = readout(h, graphs, self.readout, node_weight)
         elif self.per_node and node_weight is not None:
             h = h * node_weight.to(h.dtype).unsqueeze(-1)
-        return h if self.head is None else self.head(h)
+        return self.logits(h)
+
+    def logits(self, states: Tensor) -> Tensor:
+        """What the head makes of states of graphs ``[G, H]`` or nodes; without one, the states."""
+        return states if self.head is None else self.head(states)
 
 
 def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:

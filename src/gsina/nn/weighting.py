@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -57,21 +57,20 @@ def weighted_messages(
         yield
         return
     weighting = _Weighting(weights)
-    handles = []
-    try:
+    with ExitStack() as hooks:
         if edge_index is not None:
             weighting.use_graph(edge_index)
         else:
-            handles.append(
-                network.register_forward_pre_hook(weighting.before_network, with_kwargs=True)
-            )
+            hook = network.register_forward_pre_hook(weighting.before_network, with_kwargs=True)
+            hooks.enter_context(hook)
         for layer in _layers(network):
             if isinstance(layer, NeighbourSum):
-                hook = weighting.before_sum
-                handles.append(layer.register_forward_pre_hook(hook, with_kwargs=True))
+                hook = layer.register_forward_pre_hook(weighting.before_sum, with_kwargs=True)
+                hooks.enter_context(hook)
                 continue
-            handles.append(layer.register_propagate_forward_pre_hook(weighting.before_propagate))
-            handles.append(layer.register_message_forward_hook(weighting.after_message))
+            before, after = weighting.before_propagate, weighting.after_message
+            hooks.enter_context(layer.register_propagate_forward_pre_hook(before))
+            hooks.enter_context(layer.register_message_forward_hook(after))
         yield
         # Also when the network did not run at all: a function compiled before the context looks
         # like that, and its result would lack the weights.
@@ -80,9 +79,6 @@ def weighted_messages(
                 f"no message of {type(network).__name__} was weighted; run this very network "
                 "inside the context, and not under torch.compile."
             )
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _layers(network: nn.Module) -> list[Any]:

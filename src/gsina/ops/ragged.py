@@ -8,6 +8,27 @@ import torch
 from torch import Tensor
 
 
+def offsets(counts: Tensor) -> Tensor:
+    """Offsets ``[G + 1]`` of groups with the given sizes ``[G]``."""
+    zero = torch.zeros(1, dtype=torch.long, device=counts.device)
+    return torch.cat([zero, counts.cumsum(0)])
+
+
+def gather_groups(ptr: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of the groups ``ids``, by the offsets of all groups ``[G + 1]``.
+
+    Returns:
+        The row numbers ``[R]``, which of the taken groups each belongs to ``[R]``, and where each
+        of these begins among the taken rows ``[M]``.
+    """
+    start = ptr.index_select(0, ids)
+    counts = ptr.index_select(0, ids + 1) - start
+    new_start = counts.cumsum(0) - counts
+    slot = torch.repeat_interleave(counts)
+    shift = (start - new_start).index_select(0, slot)
+    return torch.arange(slot.numel(), device=ptr.device) + shift, slot, new_start
+
+
 def take_groups(counts: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     """Rows of the groups ``ids``, one group after the other.
 
@@ -18,11 +39,8 @@ def take_groups(counts: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         The row numbers ``[R]``, and which of the taken groups each belongs to ``[R]``.
     """
-    taken = counts.index_select(0, ids)
-    slot = torch.repeat_interleave(taken)
-    start = (counts.cumsum(0) - counts).index_select(0, ids)
-    shift = start - (taken.cumsum(0) - taken)
-    return torch.arange(slot.numel(), device=counts.device) + shift.index_select(0, slot), slot
+    rows, slot, _ = gather_groups(offsets(counts), ids)
+    return rows, slot
 
 
 def number_rows(rows: Tensor) -> tuple[Tensor, Tensor]:

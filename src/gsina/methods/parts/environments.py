@@ -13,12 +13,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, label_loss, task_loss
-from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.methods.base import PlainMethod, label_loss, task_loss
+from gsina.nn.predictor import Predictor
 from gsina.ops.groups import Groups
 from gsina.ops.ragged import number_rows
 
@@ -40,19 +40,13 @@ class EnvironmentConfig:
     count: int = 2
 
     def __post_init__(self) -> None:
-        check_penalty(self.penalty)
+        check_range(self, "be 0 or more", "penalty")
         check_name(self.environments, ("random", "given"), "kind of environments")
         if self.count < 2:
             raise InputError(f"count must be 2 or more environments, got {self.count}.")
 
 
-def check_penalty(penalty: float) -> None:
-    """Refuse a negative coefficient."""
-    if not penalty >= 0:
-        raise InputError(f"penalty must be 0 or more, got {penalty}.")
-
-
-class AcrossEnvironments(Method):
+class AcrossEnvironments(PlainMethod):
     """The plain network, its mean loss, and a penalty on how its risks differ.
 
     A subclass says what the penalty is. Environments that do not occur in a batch do not count; a
@@ -67,16 +61,9 @@ class AcrossEnvironments(Method):
     seed: Tensor
 
     def __init__(self, predictor: Predictor, task: Task, config: EnvironmentConfig) -> None:
-        super().__init__(task)
-        self.config = config
-        self.predictor = predictor
+        super().__init__(predictor, task, config)
         # In the checkpoint: a resumed run has the environments of the run that began.
         self.register_buffer("seed", torch.randint(2**31, ()))
-
-    @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: EnvironmentConfig) -> AcrossEnvironments:
-        """A fresh model."""
-        return cls(spec.predictor(task), task, config)
 
     def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
         """Attach random environments, or see that there are given ones."""
@@ -94,10 +81,6 @@ class AcrossEnvironments(Method):
                 "these are all of one; use environments='random', or data with more groups."
             )
         return train
-
-    def forward(self, batch: Batch) -> Output:
-        """Predict from the whole graph."""
-        return Output(self.predictor(batch))
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Mean loss and penalty."""

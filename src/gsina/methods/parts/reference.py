@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import check_range
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import task_loss
+from gsina.methods.base import PlainMethod, task_loss
 from gsina.methods.parts.environments import attach_environment
-from gsina.nn.predictor import Predictor
+from gsina.nn.predictor import NetworkSpec, Predictor
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,8 @@ class ReferenceConfig:
     reference_learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
-        if self.reference_epochs < 0:
-            raise InputError(f"reference_epochs must be 0 or more, got {self.reference_epochs}.")
-        if not self.reference_learning_rate > 0:
-            raise InputError(
-                f"reference_learning_rate must be above 0, got {self.reference_learning_rate}."
-            )
+        check_range(self, "be 0 or more", "reference_epochs")
+        check_range(self, "be above 0", "reference_learning_rate")
 
 
 def train_reference(
@@ -87,14 +84,23 @@ def reference_logits(reference: Predictor, train: PackedGraphs, batch_size: int)
     return torch.cat(logits).cpu()
 
 
-class WithReference:
-    """The first stage of a :class:`~gsina.methods.base.Method` that learns from a reference."""
+class WithReference(PlainMethod):
+    """A method that learns from a reference, a second network of the same make."""
 
-    task: Task
     config: ReferenceConfig
-    reference: Predictor
     seed: Tensor
-    _environment: Tensor | None
+
+    def __init__(
+        self, predictor: Predictor, reference: Predictor, task: Task, config: ReferenceConfig
+    ) -> None:
+        super().__init__(predictor, task, config)
+        self.reference = reference.requires_grad_(False)
+        self._environment: Tensor | None = None
+
+    @classmethod
+    def build(cls, spec: NetworkSpec, task: Task, config: ReferenceConfig) -> Self:
+        """A fresh model and a fresh reference."""
+        return cls(spec.predictor(task), spec.predictor(task), task, config)
 
     def infer(self, logits: Tensor, train: PackedGraphs) -> Tensor:
         """The environment of every training graph ``[G]``, from the reference's logits."""

@@ -72,7 +72,3 @@ class GCN(Convolutions):
     ) -> None:
         conv = NormalConv if normalise else SumConv
         super().__init__(conv, in_channels, hidden_channels, num_layers, dropout, out_channels)
-
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
-        return self.run(x, edge_index)

@@ -9,23 +9,17 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError
 from gsina.nn.backbones.protocol import BackboneModule, Features
-from gsina.nn.encoders import CategoryEncoder
+from gsina.nn.encoders import CategoryEncoder, NumberEncoder
 from gsina.nn.norm import BatchNorm
 from gsina.ops.dropout import dropout
 
 
-class Map(nn.Linear):
+class Map(NumberEncoder):
     """A linear layer without bias, Glorot-uniform, on numbers of any type."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(in_channels, out_channels, bias=False)
         nn.init.xavier_uniform_(self.weight)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``[N, in]`` to ``[N, out]``."""
-        if x.size(1) != self.in_features:
-            raise InputError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
-        return super().forward(x.to(self.weight.dtype))
 
 
 def make_map(features: Features, channels: int) -> nn.Module:
@@ -91,10 +85,13 @@ class Convolutions(NodeNetwork):
         self.layers = nn.ModuleList(make(before, after) for before, after in ends)
         self.between = nn.ModuleList(NormReLUDropout(width, dropout) for width in inner)
 
-    def run(self, x: Tensor, *graph: Tensor) -> Tensor:
-        """Node states ``[N, out_channels]``; every convolution is called with ``graph`` too."""
+    def forward(self, x: Tensor, edge_index: Tensor, *more: Tensor) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``.
+
+        What else there is goes to every convolution.
+        """
         first, *others = self.layers
-        h: Tensor = first(x, *graph)
+        h: Tensor = first(x, edge_index, *more)
         for between, layer in zip(self.between, others, strict=True):
-            h = layer(between(h), *graph)
+            h = layer(between(h), edge_index, *more)
         return h

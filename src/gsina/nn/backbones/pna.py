@@ -46,7 +46,23 @@ class Around(NamedTuple):
     edges: Aggregates | None
 
 
-class PNALayer(MessagePassing):  # type: ignore[misc]
+class MultiAggregation(MessagePassing):  # type: ignore[misc]
+    """A layer whose messages are aggregated in several ways, side by side."""
+
+    def __init__(self, aggregators: tuple[str, ...]) -> None:
+        super().__init__(aggr=None)
+        self.aggregators = aggregators
+
+    def aggregate(self, inputs: Tensor, receivers: Receivers) -> Aggregates:
+        """All aggregators side by side."""
+        size, edges = receivers.several.numel(), receivers.several_edge
+        taken = inputs if edges.numel() == inputs.size(0) else inputs.index_select(0, edges)
+        several = multi_aggregate(taken, receivers.several_row, size, self.aggregators)
+        one = inputs.index_select(0, receivers.one_edge)
+        return Aggregates(one, several.view(size, len(self.aggregators), inputs.size(1)))
+
+
+class PNALayer(MultiAggregation):
     """Messages ``[h_i, h_j, e_ij]``, aggregated in several ways, then one linear layer.
 
     Aggregates of a concatenation are those of its parts. Only ``h_j`` is a message of this layer:
@@ -56,8 +72,7 @@ class PNALayer(MessagePassing):  # type: ignore[misc]
     """
 
     def __init__(self, channels: int, has_edges: bool, aggregators: tuple[str, ...]) -> None:
-        super().__init__(aggr=None)
-        self.aggregators = aggregators
+        super().__init__(aggregators)
         self.num_parts = 3 if has_edges else 2
         self.linear = nn.Linear(self.num_parts * channels * len(aggregators), channels)
 
@@ -111,21 +126,13 @@ class PNALayer(MessagePassing):  # type: ignore[misc]
         """The state of the other end."""
         return x_j
 
-    def aggregate(self, inputs: Tensor, receivers: Receivers) -> Aggregates:
-        """All aggregators side by side."""
-        return _aggregate(inputs, receivers, self.aggregators)
 
-
-class EdgeStatistics(MessagePassing):  # type: ignore[misc]
+class EdgeStatistics(MultiAggregation):
     """Aggregates of what edges carry: the same for all layers, so made once.
 
     Attention multiplies messages, so the aggregate of a 1 from every edge is that of the weights.
     To an explainer that replaces messages (GraphMask) this is one more layer.
     """
-
-    def __init__(self, aggregators: tuple[str, ...]) -> None:
-        super().__init__(aggr=None)
-        self.aggregators = aggregators
 
     def forward(
         self, h: Tensor, edge_index: Tensor, values: Tensor, receivers: Receivers
@@ -140,18 +147,6 @@ class EdgeStatistics(MessagePassing):  # type: ignore[misc]
     def message(self, values: Tensor) -> Tensor:
         """What the edge carries."""
         return values
-
-    def aggregate(self, inputs: Tensor, receivers: Receivers) -> Aggregates:
-        """All aggregators side by side."""
-        return _aggregate(inputs, receivers, self.aggregators)
-
-
-def _aggregate(messages: Tensor, receivers: Receivers, aggregators: tuple[str, ...]) -> Aggregates:
-    size, edges = receivers.several.numel(), receivers.several_edge
-    taken = messages if edges.numel() == messages.size(0) else messages.index_select(0, edges)
-    several = multi_aggregate(taken, receivers.several_row, size, aggregators)
-    one = messages.index_select(0, receivers.one_edge)
-    return Aggregates(one, several.view(size, len(aggregators), messages.size(1)))
 
 
 def _all_ones(factors: Aggregates) -> bool:

@@ -55,9 +55,9 @@ class SAGE(Convolutions):
     ) -> None:
         super().__init__(MeanConv, in_channels, hidden_channels, num_layers, dropout, out_channels)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
         """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
         degree = torch.bincount(edge_index[1], minlength=x.size(0))
         dtype = next(self.parameters()).dtype
         share = degree.clamp(min=1).to(dtype).reciprocal_().unsqueeze(1)
-        return self.run(x, edge_index, share)
+        return super().forward(x, edge_index, share)
