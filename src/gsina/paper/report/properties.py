@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.explain.separability import Separability
-from gsina.files import write_aside
+from gsina.files import save_text
 from gsina.methods import make_config
 from gsina.ops.budget import Budget
 from gsina.paper.studies.properties import Properties
@@ -136,8 +136,7 @@ def _setting(method: dict[str, Any]) -> str:
 
 def write_properties(path: Path, rows: Sequence[Row]) -> None:
     """Write the page; several seeds of a method become mean ± standard deviation."""
-    with write_aside(path) as file:
-        file.write(properties_page(rows).encode())
+    save_text(path, properties_page(rows))
 
 
 def properties_page(rows: Sequence[Row]) -> str:
