@@ -10,6 +10,7 @@ import typer
 from gsina.cli import show
 from gsina.cli.options import Threads, use_threads
 from gsina.cli.progress import Count
+from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
@@ -83,19 +84,10 @@ def predict(
     beside = attention and model.task.level == "node"
     if beside:
         check_out(edges_file(out), files, force)
-    try:
-        with Count("predicting") as count:
-            done = predict_files(
-                model,
-                files,
-                out,
-                names=smiles,
-                with_attention=attention,
-                on_rows=count.update,
-            )
-    except KeyboardInterrupt:
-        show.say(f"interrupted; {out} is unchanged.")
-        raise typer.Exit(show.INTERRUPTED) from None
+    with show.on_interrupt(f"interrupted; {out} is unchanged."), Count("predicting") as count:
+        done = predict_files(
+            model, files, out, names=smiles, with_attention=attention, on_rows=count.update
+        )
     lost = f", {done.unreadable:,} could not be read (see the column reason)"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
@@ -116,9 +108,7 @@ def check_there(run: Path, *files: Path | None) -> None:
             f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
             "--out <folder>` makes one."
         )
-    for path in files:
-        if path is not None and not path.exists():
-            raise MissingFileError(f"there is no file {path}; check the path.")
+    check_files(*files)
 
 
 def input_files(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from gsina.cli import show
 from gsina.cli.file_options import with_file_options
@@ -225,9 +224,7 @@ def _conclude(found: SearchResult, written: list[Path], out: Path) -> None:
     names = [knob.name for knob in found.search.knobs]
     words = [name.replace("_", " ") for name in names]
     head = ("trial", f"validation {metric_label(task.metric)}", *words, "epochs")
-    table = Table(*head, box=show.BOX)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = show.numbers_table(*head)
     for one in found.trials[:SHOWN]:
         if one.value is not None:
             cells = [f"{one.settings[name]:g}" for name in names]
