@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -140,11 +140,9 @@ class Results:
         save_text(path, trace)
         return path
 
-    @contextlib.contextmanager
-    def claim(self, job: Job) -> Iterator[bool]:
+    def claim(self, job: Job) -> contextlib.AbstractContextManager[bool]:
         """Lock a job against other processes; yields whether the lock was free.
 
         The lock is released when the process ends, however it ends.
         """
-        with locked(self.folder / f".{job.name}.lock") as mine:
-            yield mine
+        return locked(self.folder / f".{job.name}.lock")
