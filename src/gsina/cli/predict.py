@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from gsina.cli.options import Threads, use_threads
 from gsina.cli.progress import Count
 from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
+
+if TYPE_CHECKING:
+    from gsina.models.model import Model
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
 File = Annotated[
@@ -71,13 +74,9 @@ def predict(
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
-    check_there(run, file, nodes, edges)
-    use_threads(threads)
+    model, files = open_model(run, file, nodes, edges, threads)
     from gsina.models.predict import edges_file, predict_files
-    from gsina.runs.trained import load_model
 
-    model = load_model(run)
-    files = input_files(model.task.level, file, nodes, edges)
     if out is None:
         out = files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv")
     check_out(out, files, force)
@@ -101,22 +100,22 @@ def predict(
         )
 
 
-def check_there(run: Path, *files: Path | None) -> None:
-    """Refuse paths that do not exist, before torch is imported."""
-    if not run.is_dir():
+def open_model(
+    run: Path, file: Path | None, nodes: Path | None, edges: Path | None, threads: int | None
+) -> tuple[Model, tuple[Path, ...]]:
+    """The model of a run, and the files that it is to read; all paths must exist."""
+    if not run.is_dir():  # before torch is imported
         raise MissingFileError(
             f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
             "--out <folder>` makes one."
         )
-    check_files(*files)
+    check_files(file, nodes, edges)
+    use_threads(threads)
+    from gsina.runs.trained import load_model
 
-
-def input_files(
-    level: str, file: Path | None, nodes: Path | None, edges: Path | None
-) -> tuple[Path, ...]:
-    """The files to read for a model of this level."""
+    model = load_model(run)
     files = tuple(path for path in (nodes, edges) if path is not None)
-    if level == "node":
+    if model.task.level == "node":
         if file is not None and not files:
             files = (file,)
         elif file is not None or len(files) != 2:
@@ -127,7 +126,7 @@ def input_files(
         raise InputError("this model predicts whole graphs; give one file of them.")
     else:
         files = (file,)
-    return files
+    return model, files
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:

@@ -50,12 +50,6 @@ class Trials:
         self._running = f"trial {number}"
         self._show(0.0)
 
-    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
-        """A training starts; the trial itself has been announced already."""
-
-    def on_batch(self, done: int, of: int) -> None:
-        """A batch is done."""
-
     def on_epoch(self, record: dict[str, Any]) -> None:
         """An epoch of the running trial is done."""
         self._show((record["epoch"] + 1) / self.epochs)
