@@ -77,10 +77,15 @@ def _without_nan(value: Any) -> Any:
     return value
 
 
+def save_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8, atomically."""
+    with write_aside(path) as file:
+        file.write(text.encode())
+
+
 def save_json(path: Path, value: Any) -> None:
     """Write ``value`` as indented JSON, atomically; NaN becomes ``null``."""
-    with write_aside(path) as file:
-        file.write((to_json(value, indent=2) + "\n").encode())
+    save_text(path, to_json(value, indent=2) + "\n")
 
 
 def save_tensors(

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from gsina.cli import show
 from gsina.cli.options import Threads, command, numbers, use_threads
-from gsina.cli.progress import load_with_bar
+from gsina.cli.progress import Bar, load_with_bar
 from gsina.errors import InputError
 from gsina.metrics import metric_label, metric_text
 from gsina.paper.tables import TABLES
@@ -184,15 +183,14 @@ def _runtime(results: Path, quick: bool) -> None:
         show.say("a quick run is not kept.")
         return
     open_results(results)
-    try:
+    with show.on_interrupt(
+        "interrupted; finished datasets are kept, and the same command continues."
+    ):
         content = measure(
             begun=begun_runtime(results),
             keep=lambda content: save_json(begun_file(results), content),
             tell=show.say,
         )
-    except KeyboardInterrupt:
-        show.say("interrupted; finished datasets are kept, and the same command continues.")
-        raise typer.Exit(show.INTERRUPTED) from None
     show.say(runtime_markdown(content))
     show.say(f"kept in {save_runtime(results, content)}")
 
@@ -312,12 +310,7 @@ class _Grid:
         self.labels = {job.name: _label(cell, job) for cell in table.cells for job in cell.jobs}
         self.total, self.done, self.part = total, 0, 0.0
         self.began = time.perf_counter()
-        self.bar: Progress | None = None
-        if show.console.is_terminal:
-            columns = (BarColumn(bar_width=24), TextColumn("{task.fields[state]}"))
-            self.bar = Progress(*columns, console=show.console)
-            self.bar.add_task("", total=total, state="")
-            self.bar.start()
+        self.bar = Bar("", total, width=24)
 
     def on_epoch(self, job: Job, record: dict[str, Any]) -> None:
         self.part = (record["epoch"] + 1) / job.recipe.optimiser.epochs
@@ -337,25 +330,18 @@ class _Grid:
             else:
                 split, value = "OOD test", ood_score(finished.result)
             score = f"{split} {metric_label(metric)} {metric_text(value, metric)}"
-            where = "" if self.bar else f"  ({self._state()})"
+            where = "" if show.console.is_terminal else f"  ({self._state()})"
             show.say(f"{label}: {score}{where}")
         self._show("")
 
     def _show(self, now: str) -> None:
-        if self.bar is None:
-            return
-        passed, state = self.done + self.part, f"{self._state()}  {now}"
-        self.bar.update(self.bar.task_ids[0], completed=passed, state=state)
+        self.bar.move(self.done + self.part, f"{self._state()}  {now}")
 
     def _state(self) -> str:
         """How many runs are done, and the estimated time left."""
         passed = self.done + self.part
         left = (time.perf_counter() - self.began) / max(passed, 1e-9) * (self.total - passed)
         return f"{self.done}/{self.total} runs, about {show.clock(left)} left"
-
-    def stop(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
 
 
 def _run(
@@ -366,7 +352,8 @@ def _run(
 
     grid = _Grid(table, len(waiting))
     failed = set()
-    try:
+    kept = "interrupted; finished runs are kept, and the same command continues from here."
+    with show.on_interrupt(kept), grid.bar:
         ended = run_jobs(
             waiting, store, processes=processes, cluster=cluster, on_epoch=grid.on_epoch
         )
@@ -374,10 +361,4 @@ def _run(
             grid.on_finished(finished)
             if finished.result is None and not store.diverged(finished.job):
                 failed.add(finished.job.name)
-    except KeyboardInterrupt:
-        grid.stop()
-        show.say("interrupted; finished runs are kept, and the same command continues from here.")
-        raise typer.Exit(show.INTERRUPTED) from None
-    finally:
-        grid.stop()
     return failed

@@ -12,11 +12,9 @@ from rich.table import Table
 from gsina.cli import show
 from gsina.cli.options import Threads, command, use_threads
 from gsina.cli.progress import Epochs
-from gsina.errors import InputError
 from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
-    from gsina.graphs.dataset import Dataset
     from gsina.runs.run import Run
 
 BIAS = 0.5
@@ -49,15 +47,16 @@ def demo(
     """
     use_threads(threads)
     started = time.perf_counter()
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder, and {out} is a file.")
-    try:
+    from gsina.files import save_json
+    from gsina.runs.folder import check_folder
+
+    check_folder(out)
+    picture = out / "subgraphs.png"
+    with show.on_interrupt("interrupted; nothing is kept, so start the demo again."):
         runs = _train(seed, quick)
-        _save(out, runs)
-        picture = _draw(out / "subgraphs.png", runs["gsina"])
-    except KeyboardInterrupt:
-        show.say("interrupted; nothing is kept, so start the demo again.")
-        raise typer.Exit(show.INTERRUPTED) from None
+        for method, finished in runs.items():
+            save_json(out / f"{method}.json", finished.result)
+        _draw(picture, runs["gsina"])
     show.console.print(_table(runs))
     _conclude(picture, seed, quick, time.perf_counter() - started)
 
@@ -70,7 +69,11 @@ def _train(seed: int, quick: bool) -> dict[str, Run]:
     per_class, epochs = (QUICK_PER_CLASS, QUICK_EPOCHS) if quick else (PER_CLASS, EPOCHS)
     data: dict[str, Any] = {"bias": BIAS, "num_per_class": per_class}
     dataset = load_dataset("spmotif", **data)
-    _introduce(dataset)
+    train, test = dataset.train, dataset.test
+    show.say(
+        f"Spurious-Motif, bias {BIAS}: {len(train):,} graphs to train on, {len(test):,} with other "
+        "and larger bases to test on. Three classes, so guessing is right in 33 %."
+    )
     runs = {}
     for method in METHODS:
         recipe = default_recipe("spmotif", "gin", method, data=data, epochs=epochs)
@@ -79,22 +82,7 @@ def _train(seed: int, quick: bool) -> dict[str, Run]:
     return runs
 
 
-def _introduce(dataset: Dataset) -> None:
-    train, test = dataset.train, dataset.test
-    show.say(
-        f"Spurious-Motif, bias {BIAS}: {len(train):,} graphs to train on, {len(test):,} with other "
-        "and larger bases to test on. Three classes, so guessing is right in 33 %."
-    )
-
-
-def _save(out: Path, runs: dict[str, Run]) -> None:
-    from gsina.files import save_json
-
-    for method, finished in runs.items():
-        save_json(out / f"{method}.json", finished.result)
-
-
-def _draw(path: Path, finished: Run) -> Path:
+def _draw(path: Path, finished: Run) -> None:
     """Draw new graphs of the size of the training graphs, with bases independent of the class."""
     import torch
 
@@ -115,12 +103,11 @@ def _draw(path: Path, finished: Run) -> Path:
         title=f"What GSINA looks at: attention worth {ratio:.0%} of the edges of every graph",
         caption="New graphs, picked at random: bases as large as in training, but of any kind.",
     )
-    return path
 
 
 def _table(runs: dict[str, Run]) -> Table:
     """Methods side by side."""
-    table = Table(
+    table = show.numbers_table(
         "",
         "accuracy\nin-dist.",
         "accuracy\nOOD",
@@ -128,10 +115,7 @@ def _table(runs: dict[str, Run]) -> Table:
         "precision\n@5",
         "seconds\nper epoch",
         "times\nERM",
-        box=show.BOX,
     )
-    for column in table.columns[1:]:
-        column.justify = "right"
     plain = runs["erm"].result["seconds_per_epoch"]
     for method, finished in runs.items():
         metrics, seconds = finished.result["metrics"], finished.result["seconds_per_epoch"]

@@ -8,18 +8,8 @@ from typing import Annotated
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads, use_threads
-from gsina.cli.predict import (
-    Edges,
-    File,
-    Force,
-    Nodes,
-    Run,
-    Smiles,
-    check_out,
-    check_there,
-    input_files,
-)
+from gsina.cli.options import Threads
+from gsina.cli.predict import Edges, File, Force, Nodes, Run, Smiles, check_out, open_model
 from gsina.cli.progress import Count
 
 
@@ -49,13 +39,9 @@ def explain(
     gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
     gsina explain run graph.pt -o page.html
     """
-    check_there(run, file, nodes, edges)
-    use_threads(threads)
+    model, files = open_model(run, file, nodes, edges, threads)
     from gsina.explain.new_data import explain_files
-    from gsina.runs.trained import load_model
 
-    model = load_model(run)
-    files = input_files(model.task.level, file, nodes, edges)
     check_out(out, files, force)
     with Count("predicting") as count:
         done = explain_files(

@@ -84,11 +84,9 @@ def separability(
 
     settings = {} if epochs is None else {"epochs": epochs}
     data = pairs(data_options or [], "--data-option")
-    try:
+    kept = "interrupted; finished epochs are kept, and the same command continues from here."
+    with show.on_interrupt(kept):
         written = write_figure_one(
             out, results, numbers(seeds), data=data, on_epoch=on_epoch, **settings
         )
-    except KeyboardInterrupt:
-        show.say("interrupted; finished epochs are kept, and the same command continues from here.")
-        raise typer.Exit(show.INTERRUPTED) from None
     show.say(f"written: {', '.join(map(str, written))}")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gsina.cli import show
 from gsina.cli.options import Threads, use_threads
 from gsina.cli.progress import Count
+from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
+
+if TYPE_CHECKING:
+    from gsina.models.model import Model
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
 File = Annotated[
@@ -70,32 +74,19 @@ def predict(
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
-    check_there(run, file, nodes, edges)
-    use_threads(threads)
+    model, files = open_model(run, file, nodes, edges, threads)
     from gsina.models.predict import edges_file, predict_files
-    from gsina.runs.trained import load_model
 
-    model = load_model(run)
-    files = input_files(model.task.level, file, nodes, edges)
     if out is None:
         out = files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv")
     check_out(out, files, force)
     beside = attention and model.task.level == "node"
     if beside:
         check_out(edges_file(out), files, force)
-    try:
-        with Count("predicting") as count:
-            done = predict_files(
-                model,
-                files,
-                out,
-                names=smiles,
-                with_attention=attention,
-                on_rows=count.update,
-            )
-    except KeyboardInterrupt:
-        show.say(f"interrupted; {out} is unchanged.")
-        raise typer.Exit(show.INTERRUPTED) from None
+    with show.on_interrupt(f"interrupted; {out} is unchanged."), Count("predicting") as count:
+        done = predict_files(
+            model, files, out, names=smiles, with_attention=attention, on_rows=count.update
+        )
     lost = f", {done.unreadable:,} could not be read (see the column reason)"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
@@ -109,24 +100,22 @@ def predict(
         )
 
 
-def check_there(run: Path, *files: Path | None) -> None:
-    """Refuse paths that do not exist, before torch is imported."""
-    if not run.is_dir():
+def open_model(
+    run: Path, file: Path | None, nodes: Path | None, edges: Path | None, threads: int | None
+) -> tuple[Model, tuple[Path, ...]]:
+    """The model of a run, and the files that it is to read; all paths must exist."""
+    if not run.is_dir():  # before torch is imported
         raise MissingFileError(
             f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
             "--out <folder>` makes one."
         )
-    for path in files:
-        if path is not None and not path.exists():
-            raise MissingFileError(f"there is no file {path}; check the path.")
+    check_files(file, nodes, edges)
+    use_threads(threads)
+    from gsina.runs.trained import load_model
 
-
-def input_files(
-    level: str, file: Path | None, nodes: Path | None, edges: Path | None
-) -> tuple[Path, ...]:
-    """The files to read for a model of this level."""
+    model = load_model(run)
     files = tuple(path for path in (nodes, edges) if path is not None)
-    if level == "node":
+    if model.task.level == "node":
         if file is not None and not files:
             files = (file,)
         elif file is not None or len(files) != 2:
@@ -137,7 +126,7 @@ def input_files(
         raise InputError("this model predicts whole graphs; give one file of them.")
     else:
         files = (file,)
-    return files
+    return model, files
 
 
 def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
@@ -14,6 +13,52 @@ from gsina.metrics import metric_text
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
     from gsina.runs.recipe import FileData, NamedData
+
+
+class Bar:
+    """A live bar with a text beside it, on a terminal only.
+
+    Args:
+        label: Text before the bar.
+        total: Where it ends; ``None`` if that is not known.
+        done: Where it starts.
+        width: Its width in characters.
+        transient: Whether it disappears at the end.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        total: float | None,
+        done: int = 0,
+        *,
+        width: int = 14,
+        transient: bool = False,
+    ) -> None:
+        self._bar: Progress | None = None
+        if show.console.is_terminal:
+            columns = [BarColumn(bar_width=width), TextColumn("{task.fields[state]}")]
+            if label:
+                columns.insert(0, TextColumn("[bold]{task.description:5}"))
+            self._bar = Progress(*columns, console=show.console, transient=transient)
+            self._bar.add_task(label, total=total, completed=done, state="")
+            self._bar.start()
+
+    def move(self, done: float, state: str, total: float | None = None) -> None:
+        """Move the bar and change the text."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total, state=state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the live display."""
+        if self._bar is not None:
+            self._bar.stop()
 
 
 class Epochs:
@@ -28,7 +73,7 @@ class Epochs:
     def __init__(self, label: str, epochs: int, metric: str) -> None:
         self.name = self.label = label
         self.epochs, self.metric = epochs, metric
-        self._bar: Progress | None = None
+        self._bar: Bar | None = None
         self._begin(0)
 
     def _begin(self, done: int, best: float | None = None) -> None:
@@ -41,13 +86,8 @@ class Epochs:
     def __enter__(self) -> Epochs:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop(kind is None)
+    def __exit__(self, *problem: object) -> None:
+        self._stop(problem[0] is None)
 
     def on_trial(self, name: str, done: int, best: float | None = None) -> None:
         """A training starts; there are several if the ratio is tuned."""
@@ -57,14 +97,7 @@ class Epochs:
         if done:
             show.say(f"continuing after {done} epochs")
         if show.console.is_terminal:
-            columns = (
-                TextColumn("[bold]{task.description:5}"),
-                BarColumn(bar_width=14),
-                TextColumn("{task.fields[state]}"),
-            )
-            self._bar = Progress(*columns, console=show.console)
-            self._bar.add_task(self.label, total=self.epochs, completed=self.done, state="")
-            self._bar.start()
+            self._bar = Bar(self.label, self.epochs, self.done)
 
     def _stop(self, whole: bool) -> None:
         if self._bar is not None:
@@ -95,7 +128,7 @@ class Epochs:
 
     def _show(self, passed: float) -> None:
         assert self._bar is not None
-        self._bar.update(self._bar.task_ids[0], completed=passed, state=self._state(passed))
+        self._bar.move(passed, self._state(passed))
 
     def _state(self, passed: float) -> str:
         """The state in short, to fit beside the bar in 80 characters."""
@@ -117,7 +150,7 @@ class Epochs:
         return (time.perf_counter() - self._began) / ran * (self.epochs - passed)
 
 
-class Count:
+class Count(Bar):
     """Shows how many rows of a file are done, on a terminal only.
 
     Args:
@@ -125,30 +158,11 @@ class Count:
     """
 
     def __init__(self, label: str) -> None:
-        self.label = label
-        self._bar: Progress | None = None
-
-    def __enter__(self) -> Count:
-        if show.console.is_terminal:
-            columns = (
-                TextColumn("[bold]{task.description}"),
-                BarColumn(bar_width=14),
-                TextColumn("{task.fields[state]}"),
-            )
-            self._bar = Progress(*columns, console=show.console, transient=True)
-            self._bar.add_task(self.label, total=None, state="")
-            self._bar.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        super().__init__(label, None, transient=True)
 
     def update(self, done: int, of: int | None = None) -> None:
         """Show the number of rows done."""
-        if self._bar is not None:
-            state = f"{done:,}" if of is None else f"{done:,} of {of:,}"
-            self._bar.update(self._bar.task_ids[0], completed=done, total=of, state=state)
+        self.move(done, f"{done:,}" if of is None else f"{done:,} of {of:,}", of)
 
 
 def load_with_bar(data: NamedData | FileData) -> Dataset:

@@ -62,7 +62,7 @@ class Request:
                 raise InputError(f"give either {self.data}, or --nodes and --edges.")
             if files.nodes is None or files.edges is None:
                 raise InputError("a graph of nodes needs both tables: give --nodes and --edges.")
-            _check_there(files.nodes, files.edges)
+            check_files(files.nodes, files.edges)
             return FORMATS["nodes"]
         if self.data is None:
             raise InputError("name your file or a dataset; gsina datasets lists the datasets.")
@@ -78,7 +78,7 @@ class Request:
             check_name(self.data, DATASETS, "dataset")
             return None
         if found.suffixes:
-            _check_there(Path(self.data))
+            check_files(Path(self.data))
         if self.data_options:
             raise InputError("--bias and --data-option are for named datasets; leave them out.")
         return found
@@ -118,7 +118,8 @@ class Request:
         )
 
 
-def _check_there(*paths: Path) -> None:
+def check_files(*paths: Path | None) -> None:
+    """Refuse files that are named but do not exist."""
     for path in paths:
-        if not path.exists():
+        if path is not None and not path.exists():
             raise MissingFileError(f"there is no file {path}; check the path.")

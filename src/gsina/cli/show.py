@@ -12,7 +12,7 @@ import typer
 from click import ClickException
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from gsina.errors import InputError
@@ -72,6 +72,16 @@ def errors_as_sentences() -> Iterator[None]:
         raise typer.Exit(FAILED) from problem
 
 
+@contextlib.contextmanager
+def on_interrupt(sentence: str) -> Iterator[None]:
+    """Print a sentence and exit if the block is interrupted by Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(sentence)
+        raise typer.Exit(INTERRUPTED) from None
+
+
 def _sentence(problem: Exception) -> str | None:
     """One sentence for an error that a user can fix, ``None`` for any other."""
     if isinstance(problem, OSError) and problem.errno is not None:
@@ -122,14 +132,18 @@ def in_order(splits: Iterable[str]) -> list[str]:
     return sorted(splits, key=lambda split: [*SPLITS, split].index(split))
 
 
+def numbers_table(*heads: str) -> Table:
+    """An empty table whose columns, but for the first, are aligned to the right."""
+    first, *others = heads
+    return Table(first, *(Column(head, justify="right") for head in others), box=BOX)
+
+
 def metrics_table(result: dict[str, Any]) -> Table:
     """The metrics of a result, one row per split."""
     scores: dict[str, dict[str, float]] = result["metrics"]
     found = list(dict.fromkeys(name for row in scores.values() for name in row))
     names = [name for name in found if name not in ("loss", "explanation_auc_per_graph")]
-    table = Table("split", *(metric_label(name) for name in names), "loss", box=BOX)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = numbers_table("split", *(metric_label(name) for name in names), "loss")
     for split in in_order(scores):
         row = scores[split]
         cells = [metric_text(row.get(name), name) for name in names]
@@ -144,9 +158,7 @@ def targets_table(result: dict[str, Any]) -> Table:
     metric = result["metric"]
     splits = in_order(result["metrics"])
     heads = (split_name(split, result["shifted"]) for split in splits)
-    table = Table(f"{metric_label(metric)} of", *heads, box=BOX)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = numbers_table(f"{metric_label(metric)} of", *heads)
     for target, row in result["targets"].items():
         table.add_row(Text(target), *(metric_text(row.get(split), metric) for split in splits))
     return table

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from gsina.cli import show
+from gsina.cli import options, show
 from gsina.cli.file_options import with_file_options
-from gsina.cli.options import (
-    BackboneName,
-    BatchSize,
-    Bias,
-    DataOptions,
-    MethodName,
-    Patience,
-    Threads,
-    command,
-    given_only,
-    numbers,
-    pairs,
-    use_threads,
-)
+from gsina.cli.options import given_only, numbers, pairs
 from gsina.cli.progress import Epochs, load_with_bar
 from gsina.cli.recipes import Request
 from gsina.errors import InputError
@@ -63,9 +50,9 @@ def train(
     recipe: Annotated[
         Path | None, typer.Option(help="TOML file with all settings but the seed.")
     ] = None,
-    method: MethodName = None,
-    backbone: BackboneName = None,
-    bias: Bias = None,
+    method: options.MethodName = None,
+    backbone: options.BackboneName = None,
+    bias: options.Bias = None,
     ratio: Annotated[
         str | None,
         typer.Option(
@@ -83,15 +70,15 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Option of the method; may be repeated."),
     ] = None,
-    data_options: DataOptions = None,
+    data_options: options.DataOptions = None,
     epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
-    batch_size: BatchSize = None,
+    batch_size: options.BatchSize = None,
     learning_rate: Annotated[float | None, typer.Option(help="Learning rate of Adam.")] = None,
     precision: Annotated[
         str | None,
         typer.Option(help="Precision: float32 (default), or bf16 on CPUs that support it."),
     ] = None,
-    patience: Patience = None,
+    patience: options.Patience = None,
     neighbours: Annotated[
         str | None,
         typer.Option(
@@ -113,7 +100,7 @@ def train(
         bool,
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
     ] = False,
-    threads: Threads = None,
+    threads: options.Threads = None,
     *,
     file_options: FileOptions,
 ) -> None:
@@ -166,7 +153,7 @@ def train(
         )
     else:
         request.format()  # refuses a wrong name before torch is imported
-    use_threads(threads)
+    options.use_threads(threads)
     plan = _plan(request, recipe, seed, out, again)
     if show_recipe:
         given = given_only(seed=seed, out=None if again else out, force=force or None)
@@ -221,12 +208,14 @@ def _plan(
 
 def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
     from gsina.runs.folder import alone_in
+    from gsina.runs.run import run
     from gsina.training.distributed import join
     from gsina.training.versions import versions
 
     ranks = join(versions())
-    if not ranks.first:
-        _follow(plan, resume, ranks)
+    if not ranks.first:  # one of the other processes, which write and print nothing
+        ranks.agree("")  # the first process prepares the data for all
+        run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)
         return
     with alone_in(plan.out):
         _lead(plan, resume, force, threads, ranks)
@@ -259,18 +248,10 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
         epochs = sum(map(saved_epochs, (out, *out.glob("ratio-*"))))
         show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
         extra = () if threads is None else ("--threads", str(threads))
-        again = command("train", "--out", out, "--resume", *extra)
+        again = options.command("train", "--out", out, "--resume", *extra)
         show.say(f"continue with: {again}")
         raise typer.Exit(show.INTERRUPTED) from None
     _conclude(plan, finished)
-
-
-def _follow(plan: PlannedRun, resume: bool, ranks: Ranks) -> None:
-    """Train as one of the other processes, which write and print nothing."""
-    from gsina.runs.run import run
-
-    ranks.agree("")  # the first process prepares the data for all
-    run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)
 
 
 def _show(recipe: Recipe) -> None:
@@ -348,4 +329,4 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
     show.say(f"to look at in a browser: {out / REPORT}")
     with contextlib.suppress(InputError):  # a model that reads no files
         files = format_of(finished.model.featuriser).new_files
-        show.say(f"next: {command('predict', out, *files, '-o', 'out.csv')}")
+        show.say(f"next: {options.command('predict', out, *files, '-o', 'out.csv')}")

@@ -6,9 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, TextColumn
-
 from gsina.cli import show
+from gsina.cli.progress import Bar
 from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
@@ -35,37 +34,21 @@ class Trials:
         self._learn(before)
         self._running = ""
         self._began = time.perf_counter()
-        self._bar: Progress | None = None
 
     def __enter__(self) -> Trials:
-        if show.console.is_terminal:
-            columns = (
-                TextColumn("[bold]{task.description}"),
-                BarColumn(bar_width=14),
-                TextColumn("{task.fields[state]}"),
-            )
-            self._bar = Progress(*columns, console=show.console)
-            self._bar.add_task("trials", total=self.trials, completed=self.done, state="")
-            self._bar.start()
-            self._show(0.0)
+        self._bar = Bar("trials", self.trials, self.done)
+        self._show(0.0)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._bar is not None:
-            self._running = ""
-            self._show(0.0)
-            self._bar.stop()
+        self._running = ""
+        self._show(0.0)
+        self._bar.stop()
 
     def on_start(self, number: int, settings: dict[str, Any]) -> None:
         """A trial starts in this process."""
         self._running = f"trial {number}"
         self._show(0.0)
-
-    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
-        """A training starts; the trial itself has been announced already."""
-
-    def on_batch(self, done: int, of: int) -> None:
-        """A batch is done."""
 
     def on_epoch(self, record: dict[str, Any]) -> None:
         """An epoch of the running trial is done."""
@@ -94,8 +77,6 @@ class Trials:
         return f"trial {result.number}: {ending}  {settings_text(result.settings)}  ({took})"
 
     def _show(self, share: float) -> None:
-        if self._bar is None:
-            return
         parts = [f"{self.done}/{self.trials}", self._running]
         if self.best is not None:
             parts.append(f"best {metric_text(self.best, self.task.metric)}")
@@ -103,8 +84,7 @@ class Trials:
         if passed > 0 and self.done < self.trials:
             left = (time.perf_counter() - self._began) / passed
             parts.append(f"~ {show.clock(left * (self.trials - self.done - share))} left")
-        state = "  ".join(part for part in parts if part)
-        self._bar.update(self._bar.task_ids[0], completed=self.done + share, state=state)
+        self._bar.move(self.done + share, "  ".join(part for part in parts if part))
 
 
 def settings_text(settings: dict[str, Any]) -> str:

@@ -7,23 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from gsina.cli import show
+from gsina.cli import options, show
 from gsina.cli.file_options import with_file_options
-from gsina.cli.options import (
-    BackboneName,
-    BatchSize,
-    Bias,
-    DataOptions,
-    MethodName,
-    Patience,
-    Threads,
-    command,
-    given_only,
-    pairs,
-    use_threads,
-)
+from gsina.cli.options import given_only, pairs
 from gsina.cli.progress import load_with_bar
 from gsina.cli.recipes import Request
 from gsina.cli.trials import Trials, settings_text
@@ -75,9 +62,9 @@ def tune(
             rich_help_panel=SEARCH,
         ),
     ] = None,
-    method: MethodName = None,
-    backbone: BackboneName = None,
-    bias: Bias = None,
+    method: options.MethodName = None,
+    backbone: options.BackboneName = None,
+    bias: options.Bias = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,7 +73,7 @@ def tune(
             help="Option of the method, which is then not tuned; may be repeated.",
         ),
     ] = None,
-    data_options: DataOptions = None,
+    data_options: options.DataOptions = None,
     ratio: Annotated[
         float | None, typer.Option(help="Share of the edges to keep, which is then not tuned.")
     ] = None,
@@ -96,14 +83,14 @@ def tune(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Largest number of epochs per trial.")
     ] = None,
-    batch_size: BatchSize = None,
-    patience: Patience = None,
+    batch_size: options.BatchSize = None,
+    patience: options.Patience = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of every training.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),
     ] = None,
-    threads: Threads = None,
+    threads: options.Threads = None,
     *,
     file_options: FileOptions,
 ) -> None:
@@ -133,7 +120,7 @@ def tune(
         ),
     )
     request.format()  # refuses a wrong name before torch is imported
-    use_threads(threads)
+    options.use_threads(threads)
     from gsina.runs.folder import check_folder
     from gsina.tuning.study import Search, default_storage
 
@@ -145,7 +132,10 @@ def tune(
         show.say(f"note: {note}")
     fixed = request.options.keys() | request.changes.keys()
     search = Search.of(recipe, loaded, fixed=fixed, seed=seed)
-    _introduce(search)
+    sizes = show.split_sizes(search.dataset)
+    show.say(f"{search.dataset.name}: {sizes}; test data are not used")
+    names = ", ".join(knob.name for knob in search.knobs)
+    show.say(f"to tune: {names}; scored by validation {metric_label(search.task.metric)}")
     place = default_storage(folder) if storage is None else storage
     _search(search, place, study or folder.resolve().name, trials, timeout, ray, folder)
 
@@ -159,14 +149,6 @@ def _default_folder(recipe: Recipe) -> Path:
     return Path("runs") / "-".join([*parts, "tune"])
 
 
-def _introduce(search: Search) -> None:
-    sizes = show.split_sizes(search.dataset)
-    show.say(f"{search.dataset.name}: {sizes}; test data are not used")
-    names = ", ".join(knob.name for knob in search.knobs)
-    metric = metric_label(search.task.metric)
-    show.say(f"to tune: {names}; scored by validation {metric}")
-
-
 def _search(
     search: Search,
     storage: str,
@@ -176,6 +158,7 @@ def _search(
     ray: str | None,
     out: Path,
 ) -> None:
+    from gsina.training.listeners import OnEpoch
     from gsina.tuning.cluster import check_reachable, run_trials_on_ray
     from gsina.tuning.report import write_search
     from gsina.tuning.study import ended, hide_password, open_study, run_trials, summary
@@ -197,7 +180,7 @@ def _search(
                     trials,
                     timeout=timeout,
                     on_start=bar.on_start,
-                    listeners=[bar],
+                    listeners=[OnEpoch(bar.on_epoch)],
                 )
                 if ray is None
                 else run_trials_on_ray(search, storage, name, trials, ray, timeout=timeout)
@@ -212,7 +195,7 @@ def _search(
     if (done := ended(study)) < trials:
         why = "interrupted" if interrupted else "time is up"
         show.say(f"{why}; {done} of {trials} trials are done and kept.")
-        show.say(f"continue with: {command(*map(hide_password, sys.argv[1:]))}")
+        show.say(f"continue with: {options.command(*map(hide_password, sys.argv[1:]))}")
     if interrupted:
         raise typer.Exit(show.INTERRUPTED)
 
@@ -225,9 +208,7 @@ def _conclude(found: SearchResult, written: list[Path], out: Path) -> None:
     names = [knob.name for knob in found.search.knobs]
     words = [name.replace("_", " ") for name in names]
     head = ("trial", f"validation {metric_label(task.metric)}", *words, "epochs")
-    table = Table(*head, box=show.BOX)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = show.numbers_table(*head)
     for one in found.trials[:SHOWN]:
         if one.value is not None:
             cells = [f"{one.settings[name]:g}" for name in names]
@@ -239,5 +220,5 @@ def _conclude(found: SearchResult, written: list[Path], out: Path) -> None:
     show.say(f"best of {len(found.trials)} trials{stopped}: {settings_text(found.best.settings)}")
     show.say(f"written: {', '.join(path.name for path in written)} in {out}")
     seed = ("--seed", str(found.search.seed)) if found.search.seed else ()
-    best = command("train", "--recipe", out / "best.toml", *seed, "--out", out / "best")
+    best = options.command("train", "--recipe", out / "best.toml", *seed, "--out", out / "best")
     show.say(f"train it with: {best}")

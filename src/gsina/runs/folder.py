@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, save_json, write_aside
+from gsina.files import locked, save_json, save_text
 from gsina.graphs.dataset import Dataset
 from gsina.models.train import RATIOS
 from gsina.runs.job import Job
@@ -157,13 +157,13 @@ def note_run(
             f"the file has changed since the run in {out} was started; choose another --out, or "
             "start again with --force."
         )
-    _write(out / RECIPE, to_toml(recipe.model_dump()))
+    save_text(out / RECIPE, to_toml(recipe.model_dump()))
     save_json(out / RUN, {"format": FORMAT, "seed": seed, "fingerprint": content})
     if dataset.origin.unreadable:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerows([("row", "reason"), *dataset.origin.unreadable])
-        _write(out / UNREADABLE, text.getvalue())
+        save_text(out / UNREADABLE, text.getvalue())
 
 
 def _noted(out: Path) -> dict[str, Any]:
@@ -177,11 +177,6 @@ def _noted(out: Path) -> dict[str, Any]:
 def _folders(out: Path) -> list[Path]:
     """The folder, and those of the trainings with several ratios."""
     return [out, *(out / f"ratio-{ratio}" for ratio in RATIOS)]
-
-
-def _write(path: Path, text: str) -> None:
-    with write_aside(path) as file:
-        file.write(text.encode())
 
 
 def _lasting(recipe: Recipe) -> dict[str, Any]:

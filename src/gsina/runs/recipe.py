@@ -45,11 +45,13 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class NamedData(_Part):
-    """A dataset by name, with the options of its loader."""
-
+class _NamedPart(_Part):
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
+
+
+class NamedData(_NamedPart):
+    """A dataset by name, with the options of its loader."""
 
     @model_validator(mode="after")
     def _known(self) -> NamedData:
@@ -130,11 +132,8 @@ Data = Annotated[
 ]
 
 
-class MethodPart(_Part):
+class MethodPart(_NamedPart):
     """Which method, with its settings."""
-
-    name: str
-    options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _known(self) -> MethodPart:
@@ -144,11 +143,10 @@ class MethodPart(_Part):
         return self
 
 
-class BackbonePart(_Part):
+class BackbonePart(_NamedPart):
     """Which network, with its settings."""
 
     name: str = "gin"
-    options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _known(self) -> BackbonePart:
@@ -205,8 +203,7 @@ class Recipe(_Part):
             return cls.model_validate(values)
         except ValidationError as error:
             # A misspelt name also leaves the right one missing: the misspelling says more.
-            found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-            first = found[0]
+            first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
             message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
             path = ".".join(str(part) for part in _place(first["loc"])) or "recipe"
             if first["type"] == "value_error":
@@ -217,11 +214,8 @@ class Recipe(_Part):
                 message = f"must be a table, such as [{path}] with a name in it"
             if first["type"] == "extra_forbidden":
                 message = _suggest(values, first["loc"])
-            got = (
-                ""
-                if first["type"] in ("missing", "value_error", "extra_forbidden")
-                else (f" (got {first['input']!r})")
-            )
+            explained = first["type"] in ("missing", "value_error", "extra_forbidden")
+            got = "" if explained else f" (got {first['input']!r})"
             raise InputError(f"recipe field {path}: {message}{got}.") from error
 
     def essential(self) -> dict[str, Any]:

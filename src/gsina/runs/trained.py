@@ -76,7 +76,17 @@ def load_run(folder: Path) -> Run:
         InputError: A file is broken, or of a newer version.
     """
     check_version(folder)
-    recipe, result = _read_result(folder)
+    try:
+        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+        recipe = Recipe.parse(result["recipe"])
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFileError(
+            f"there is no finished run in {folder}; make one with `gsina train ... --out {folder}`."
+        ) from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder / RESULT} is not the result of a run ({error}); train it again."
+        ) from error
     return _read(folder, recipe, result, None)
 
 
@@ -97,20 +107,6 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     if not whole and (folder / OLD_WEIGHTS).is_file() and (folder / RESULT).is_file():
         return load_run(folder).model
     return model_folders.load_model(folder, make_spec)
-
-
-def _read_result(folder: Path) -> tuple[Recipe, dict[str, Any]]:
-    try:
-        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-        return Recipe.parse(result["recipe"]), result
-    except (FileNotFoundError, NotADirectoryError):
-        raise MissingFileError(
-            f"there is no finished run in {folder}; make one with `gsina train ... --out {folder}`."
-        ) from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{folder / RESULT} is not the result of a run ({error}); train it again."
-        ) from error
 
 
 def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset | None) -> Run:

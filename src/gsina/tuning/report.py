@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from gsina.explain.pictures.save import save_figure
-from gsina.files import write_aside
+from gsina.files import save_text
 from gsina.runs.toml import to_toml
 from gsina.tuning.study import SearchResult, TrialResult
 
@@ -36,10 +36,10 @@ def write_search(found: SearchResult, study: Any, out: Path) -> list[Path]:
         out: The folder.
     """
     written = [out / TRIALS]
-    _write(out / TRIALS, _table(found))
+    save_text(out / TRIALS, _table(found))
     if found.best is None:
         return written
-    _write(out / BEST, best_toml(found))
+    save_text(out / BEST, best_toml(found))
     pictures = {HISTORY: draw_history(found), SLICES: draw_slices(found)}
     if (shares := importances(found, study)) is not None:
         pictures[IMPORTANCES] = draw_importances(shares)
@@ -174,8 +174,3 @@ def _table(found: SearchResult) -> str:
         value = "" if one.value is None else one.value
         table.writerow([one.number, one.state, value, *settings, one.epochs, f"{one.seconds:.1f}"])
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    with write_aside(path) as file:
-        file.write(text.encode())

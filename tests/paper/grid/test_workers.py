@@ -11,11 +11,10 @@ import pytest
 
 from gsina.paper.grid import cluster, workers
 from gsina.paper.grid.results import Results
-from gsina.paper.grid.runner import compute, run_job, run_jobs
+from gsina.paper.grid.runner import Finished, compute, run_job, run_jobs
 from gsina.runs import ray_cluster
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
-from gsina.runs.recipe import Recipe
 from gsina.training.listeners import OnEpoch
 
 
@@ -36,17 +35,13 @@ def die_once(marker: Path) -> OnEpoch:
     return OnEpoch(die)
 
 
-def _run_and_die_once(
-    recipe: dict[str, object], seed: int, explainer: str | None, root: str
-) -> workers.Outcome:
+def _run_and_die_once(job: Job, results: Results) -> Finished:
     """What a worker does, but the one with seed 0 dies at its first try."""
-    job, results = Job(Recipe.parse(recipe), seed, explainer), Results(Path(root))
-    finished = run_job(job, results, [die_once(Path(root) / "died")] if seed == 0 else [])
-    return finished.result, finished.error
+    return run_job(job, results, [die_once(results.root / "died")] if job.seed == 0 else [])
 
 
 def test_a_killed_worker_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_run_plain", _run_and_die_once)
+    monkeypatch.setattr(workers, "run_job", _run_and_die_once)
     ended = list(run_jobs(jobs(3, epochs=2), Results(tmp_path), processes=2))
     assert (tmp_path / "died").exists()
     assert sorted(one.job.seed for one in ended) == [0, 1, 2]
@@ -101,10 +96,10 @@ def test_ray_gives_the_files_of_one_process(
     list(run_jobs(some, here))
     plain, listeners = cluster._run_remote, [die_once(died)]
 
-    def run_and_die_once(recipe: dict[str, object], seed: int, explainer: str | None) -> object:
-        if seed == 0 and not died.exists():
-            compute(Job(Recipe.parse(recipe), seed, explainer), listeners)
-        return plain(recipe, seed, explainer)
+    def run_and_die_once(job: Job) -> object:
+        if job.seed == 0 and not died.exists():
+            compute(job, listeners)
+        return plain(job)
 
     monkeypatch.setattr(cluster, "_run_remote", run_and_die_once)
     ended = list(run_jobs(some, there, cluster="auto"))

@@ -18,7 +18,6 @@ from gsina.paper.grid.runner import Finished, compute, crashed, forget, give_up
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
 from gsina.runs.ray_cluster import RETRIES, connect
-from gsina.runs.recipe import Recipe
 from gsina.training import Diverged
 
 
@@ -41,7 +40,7 @@ def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[
                     if not lock.enter_context(results.claim(job)):
                         yield Finished(job, None, "another process is running it")
                         continue
-                    reference = remote.remote(job.recipe.model_dump(), job.seed, job.explainer)
+                    reference = remote.remote(job)
                     running[reference] = (job, lock)
                 for reference in ray.wait(list(running), num_returns=1)[0] if running else []:
                     job, lock = running.pop(reference)
@@ -70,7 +69,7 @@ def _collect(ray: Any, reference: Any, job: Job, results: Results) -> Finished:
 
 
 def _run_remote(
-    recipe: dict[str, Any], seed: int, explainer: str | None
+    job: Job,
 ) -> tuple[dict[str, Any] | None, str | None, dict[str, Any] | None, str | None]:
     """Compute one job in a worker.
 
@@ -82,7 +81,7 @@ def _run_remote(
 
     torch.set_num_threads(1)
     try:
-        return compute(Job(Recipe.parse(recipe), seed, explainer)), None, None, None
+        return compute(job), None, None, None
     except (InputError, OSError) as error:
         return None, str(error), provenance() if isinstance(error, Diverged) else None, None
     except Exception as error:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.files import locked, save_json, write_aside
+from gsina.files import locked, save_json, save_text
 from gsina.runs.job import Job, identity
 from gsina.runs.recipe import Recipe
 
@@ -58,13 +58,9 @@ def _check(result: Any) -> None:
         for score in scores.values():
             if score is not None and math.isnan(score):
                 raise InputError("NaN is no score")
-    texts = (
-        result["selection"],
-        result["commit"],
-        result["versions"]["torch"],
-        result["hardware"]["cpu"],
-    )
-    if not all(isinstance(text, str) for text in texts) or "threads" not in result["hardware"]:
+    hardware = result["hardware"]
+    texts = (result["selection"], result["commit"], result["versions"]["torch"], hardware["cpu"])
+    if not all(isinstance(text, str) for text in texts) or "threads" not in hardware:
         raise InputError("not a result file")
 
 
@@ -141,15 +137,12 @@ class Results:
     def save_crash(self, job: Job, trace: str) -> Path:
         """Keep the traceback of a job that hit a bug, for debugging."""
         path = self.folder / f"{job.name}.traceback"
-        with write_aside(path) as file:
-            file.write(trace.encode())
+        save_text(path, trace)
         return path
 
-    @contextlib.contextmanager
-    def claim(self, job: Job) -> Iterator[bool]:
+    def claim(self, job: Job) -> contextlib.AbstractContextManager[bool]:
         """Lock a job against other processes; yields whether the lock was free.
 
         The lock is released when the process ends, however it ends.
         """
-        with locked(self.folder / f".{job.name}.lock") as mine:
-            yield mine
+        return locked(self.folder / f".{job.name}.lock")

@@ -9,8 +9,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -19,12 +17,9 @@ from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import Finished, run_job
 from gsina.parallel import end_with_parent
 from gsina.runs.job import Job
-from gsina.runs.recipe import Recipe
 
 #: How often a job is started before it is given up, as it may itself kill its worker.
 TRIES = 3
-
-Outcome = tuple[dict[str, Any] | None, str | None]
 
 
 def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> Iterator[Finished]:
@@ -36,7 +31,7 @@ def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> I
     waiting = deque(jobs)
     tries = dict.fromkeys((job.name for job in jobs), 0)
     while waiting:
-        running: dict[Future[Outcome], Job] = {}
+        running: dict[Future[Finished], Job] = {}
         try:
             yield from _until_broken(waiting, running, results, processes)
         except BrokenProcessPool:
@@ -50,7 +45,7 @@ def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> I
 
 
 def _until_broken(
-    waiting: deque[Job], running: dict[Future[Outcome], Job], results: Results, processes: int
+    waiting: deque[Job], running: dict[Future[Finished], Job], results: Results, processes: int
 ) -> Iterator[Finished]:
     """Run one job per process; stopping this stops all processes."""
     spawn = multiprocessing.get_context("spawn")
@@ -58,10 +53,8 @@ def _until_broken(
 
         def submit() -> None:
             job = waiting.popleft()
-            values = job.recipe.model_dump()
-            arguments = (values, job.seed, job.explainer, str(results.root))
             try:
-                running[pool.submit(_run_plain, *arguments)] = job
+                running[pool.submit(run_job, job, results)] = job
             except BrokenProcessPool:
                 waiting.appendleft(job)
                 raise
@@ -71,8 +64,9 @@ def _until_broken(
                 while waiting and len(running) < processes:
                     submit()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    outcome = future.result()
-                    yield Finished(running.pop(future), *outcome)
+                    finished = future.result()
+                    del running[future]
+                    yield finished
         except BrokenProcessPool:
             raise
         except BaseException:
@@ -86,9 +80,3 @@ def _prepare_worker(parent: int) -> None:
     reuse_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent ends the others
     end_with_parent(parent)
-
-
-def _run_plain(recipe: dict[str, Any], seed: int, explainer: str | None, root: str) -> Outcome:
-    """:func:`run_job` with plain values in and out, for another process."""
-    finished = run_job(Job(Recipe.parse(recipe), seed, explainer), Results(Path(root)))
-    return finished.result, finished.error

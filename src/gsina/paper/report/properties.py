@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gsina.explain.separability import Separability
-from gsina.files import write_aside
+from gsina.files import save_text
 from gsina.methods import make_config
 from gsina.ops.budget import Budget
+from gsina.paper.report.summaries import pair
 from gsina.paper.studies.properties import Properties
 from gsina.runs.provenance import short_commit
 
@@ -136,8 +137,7 @@ def _setting(method: dict[str, Any]) -> str:
 
 def write_properties(path: Path, rows: Sequence[Row]) -> None:
     """Write the page; several seeds of a method become mean ± standard deviation."""
-    with write_aside(path) as file:
-        file.write(properties_page(rows).encode())
+    save_text(path, properties_page(rows))
 
 
 def properties_page(rows: Sequence[Row]) -> str:
@@ -162,14 +162,14 @@ def _separability_lines(group: list[Row]) -> list[str]:
     for split in group[0].separability:
         each = [row.separability[split] for row in group if split in row.separability]
         cells = [_label(group[0]), SPLITS.get(split, split)]
-        cells += [_mean(list(values)) for values in zip(*each, strict=True)]
+        cells += [_mean(values, 3) for values in zip(*each, strict=True)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
-def _mean(values: list[float]) -> str:
-    mean = f"{statistics.fmean(values):.3f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.pstdev(values):.3f}"
+def _mean(values: Sequence[float], digits: int) -> str:
+    spread = statistics.pstdev(values) if len(values) > 1 else None
+    return pair(statistics.fmean(values), spread, digits)
 
 
 def _order(group: list[Row]) -> tuple[int, str]:
@@ -181,7 +181,7 @@ def _line(group: list[Row]) -> str:
     row, each = group[0], [one.properties for one in group]
     mean = {name: [getattr(one, name) for one in each] for name in asdict(each[0])}
     sparse, soft, differentiable = CLAIMS.get(row.method, ("", "", ""))
-    weight = f"{statistics.fmean(mean['mean_weight']):.3f} ± {statistics.fmean(mean['spread']):.3f}"
+    weight = pair(statistics.fmean(mean["mean_weight"]), statistics.fmean(mean["spread"]), 3)
     cells = [
         _label(row),
         sparse,
@@ -201,8 +201,7 @@ def _label(row: Row) -> str:
 
 
 def _percent(values: list[float]) -> str:
-    mean = f"{100 * statistics.fmean(values):.1f}"
-    return f"{mean} %" if len(values) == 1 else f"{mean} ± {100 * statistics.pstdev(values):.1f} %"
+    return f"{_mean([100 * value for value in values], 1)} %"
 
 
 def _sources(rows: Sequence[Row]) -> list[str]:

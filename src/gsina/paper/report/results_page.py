@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gsina.files import write_aside
+from gsina.files import save_text
 from gsina.paper.grid.estimate import epoch_times
 from gsina.paper.grid.results import Results
 from gsina.paper.report.runtime import runtime_markdown, save_picture
@@ -84,20 +84,12 @@ def _order(table: Table, summary: Summary) -> tuple[int, int]:
 def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
     results = [result for summary in summaries for result in summary.results]
     lines = list(table.notes)
-    begun = [one for one in summaries if one.values and one.missing]
+    begun = [_seeds(one, one.missing) for one in summaries if one.values and one.missing]
     if begun:
-        seeds = "; ".join(
-            f"{one.cell.row} on {one.cell.column} seeds {', '.join(map(str, one.missing))}"
-            for one in begun
-        )
-        lines.append(f"Seeds not run yet: {seeds}.")
-    diverged = [one for one in summaries if one.diverged]
+        lines.append(f"Seeds not run yet: {'; '.join(begun)}.")
+    diverged = [_seeds(one, one.diverged) for one in summaries if one.diverged]
     if diverged:
-        seeds = "; ".join(
-            f"{one.cell.row} on {one.cell.column} seeds {', '.join(map(str, one.diverged))}"
-            for one in diverged
-        )
-        lines.append(f"Diverged, and so in no mean: {seeds}.")
+        lines.append(f"Diverged, and so in no mean: {'; '.join(diverged)}.")
     untouched = sum(not one.values and not one.diverged for one in summaries)
     if untouched:
         lines.append(
@@ -116,6 +108,12 @@ def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
             f"{', '.join(torch)}. Commits: {', '.join(commits)}."
         )
     return [line + "\n" for line in lines]
+
+
+def _seeds(summary: Summary, seeds: Sequence[int]) -> str:
+    """Some seeds of a cell, in words."""
+    cell = summary.cell
+    return f"{cell.row} on {cell.column} seeds {', '.join(map(str, seeds))}"
 
 
 def results_page(results: Results, findings: str = "") -> str:
@@ -161,8 +159,7 @@ def write_results_page(path: Path, results: Results) -> None:
             draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
     if runtime is not None:
         save_picture(runtime, path.parent / "img" / "runtime.png")
-    with write_aside(path) as file:
-        file.write(page.encode())
+    save_text(path, page)
 
 
 def _runtime(results: Results) -> dict[str, Any] | None:
@@ -176,8 +173,7 @@ def write_table(table: Table, results: Results, folder: Path) -> list[Path]:
     """Write one table as ``<name>.md`` and ``<name>.png``; returns the two."""
     page, picture = folder / f"{table.name}.md", folder / f"{table.name}.png"
     draw_table(table, results, picture)
-    with write_aside(page) as file:
-        file.write(markdown(table, results, picture.name).encode())
+    save_text(page, markdown(table, results, picture.name))
     return [page, picture]
 
 

@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from gsina.files import write_aside
+from gsina.files import save_text
 from gsina.paper.numbers import paper_number
 from gsina.paper.studies.runtime import DATA, PLAIN, ROWS
 from gsina.runs.provenance import short_commit
@@ -71,8 +71,7 @@ def write_runtime(content: dict[str, Any], folder: Path) -> list[Path]:
     """Write ``runtime.md`` and ``runtime.png``; returns the two."""
     page, picture = folder / "runtime.md", folder / "runtime.png"
     save_picture(content, picture)
-    with write_aside(page) as file:
-        file.write(runtime_markdown(content, picture.name).encode())
+    save_text(page, runtime_markdown(content, picture.name))
     return [page, picture]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from gsina.errors import InputError
-from gsina.files import save_json, write_aside
+from gsina.explain.pictures.save import save_figure
+from gsina.files import save_json, save_text
 from gsina.paper.studies.sweeps import (
     EDGES,
     FLOOR,
@@ -31,6 +33,23 @@ LOOKS = (("#D55E00", "o"), ("#E69F00", "s"), ("#009E73", "^"), ("#0072B2", "D"))
 GREY = "#777777"
 #: Sweeps in the figure.
 SHOWN = 60
+#: The columns of the two tables, in the order of the fields of a row, and their number formats.
+SWEEP_COLUMNS = {
+    "tau": "g",
+    "rate 1 - g": ".4f",
+    "rate measured": ".4f",
+    "mean off after 10 sweeps": ".1e",
+    "worst weight off after 10": ".1e",
+    "sweeps to 1e-6": "d",
+    "Newton steps to 1e-6": "d",
+}
+NOISE_COLUMNS = {
+    "tau": "g",
+    "r": "g",
+    "mean off, median": ".1e",
+    "worst weight off, median of the graphs": ".1e",
+    "worst weight off, all graphs": ".1e",
+}
 #: A page with nothing but the places of the tables.
 BLANK = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n\n" for name in ("numbers", "noise"))
 
@@ -46,9 +65,7 @@ def write_convergence(folder: Path, numbers: Path) -> list[Path]:
         The files written.
     """
     picture, page = folder / "img" / "convergence.png", folder / "convergence.md"
-    figure = draw(measure_all())
-    with write_aside(picture) as file:
-        FigureCanvasAgg(figure).print_png(file)  # type: ignore[no-untyped-call]
+    save_figure(draw(measure_all()), picture)
     rows, noise = table_rows(), noise_rows()
     content = {
         "sweeps": [row._asdict() for row in rows],
@@ -61,65 +78,24 @@ def write_convergence(folder: Path, numbers: Path) -> list[Path]:
     text = page.read_text(encoding="utf-8") if page.exists() else BLANK
     text = _fill(text, "numbers", table_text(rows))
     text = _fill(text, "noise", noise_text(noise))
-    with write_aside(page) as file:
-        file.write(text.encode("utf-8"))
+    save_text(page, text)
     return [picture, page, numbers]
 
 
 def table_text(rows: list[Row]) -> str:
     """The rows of :func:`table_rows` as a Markdown table."""
-    columns = (
-        "tau",
-        "rate 1 - g",
-        "rate measured",
-        "mean off after 10 sweeps",
-        "worst weight off after 10",
-        "sweeps to 1e-6",
-        "Newton steps to 1e-6",
-    )
-    return _markdown(
-        columns,
-        [
-            (
-                f"{row.temperature:g}",
-                f"{row.rate:.4f}",
-                f"{row.measured_rate:.4f}",
-                f"{row.mean_error_of_ten:.1e}",
-                f"{row.weight_error_of_ten:.1e}",
-                str(row.sweeps),
-                str(row.newton_steps),
-            )
-            for row in rows
-        ],
-    )
+    return _markdown(SWEEP_COLUMNS, rows)
 
 
 def noise_text(rows: list[NoiseRow]) -> str:
     """The rows of :func:`noise_rows` as a Markdown table."""
-    columns = (
-        "tau",
-        "r",
-        "mean off, median",
-        "worst weight off, median of the graphs",
-        "worst weight off, all graphs",
-    )
-    return _markdown(
-        columns,
-        [
-            (
-                f"{row.temperature:g}",
-                f"{row.ratio:g}",
-                f"{row.median_mean_error:.1e}",
-                f"{row.median_weight_error:.1e}",
-                f"{row.worst_weight_error:.1e}",
-            )
-            for row in rows
-        ],
-    )
+    return _markdown(NOISE_COLUMNS, rows)
 
 
-def _markdown(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [columns, ("---:",) * len(columns), *rows]
+def _markdown(formats: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> str:
+    """A table of rows whose values are in the order of the columns."""
+    cells = [map(format, row, formats.values()) for row in rows]
+    lines = [formats, ["---:"] * len(formats), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

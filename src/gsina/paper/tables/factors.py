@@ -44,34 +44,21 @@ def factors() -> Table:
 
 def _rows() -> list[tuple[str, str, int, dict[str, Any]]]:
     """Label, method, layers per network and options of every row."""
-    rows: list[tuple[str, str, int, dict[str, Any]]] = []
-    for depth in (2, 4, 6, 8):
-        rows.append((f"plain network, depth {depth}", "erm", depth, {}))
-    for depth in (4, 6, 8):
-        options = GSINA | EMBEDDING
-        rows.append((f"GSINA, embedding, depth {depth}", "gsina", depth // 2, options))
-    for depth in (2, 4, 6):
-        rows.append((f"GSINA, raw, depth {depth}", "gsina", depth, GSINA | RAW))
-    for depth in (2, 4, 6):
-        rows.append((f"GSAT, depth {depth}", "gsat", depth, {"final_ratio": 0.7}))
-    rows += [
+    gsina = GSINA | EMBEDDING
+    return [
+        *((f"plain network, depth {depth}", "erm", depth, {}) for depth in (2, 4, 6, 8)),
+        *(
+            (f"GSINA, embedding, depth {2 * layers}", "gsina", layers, gsina)
+            for layers in (2, 3, 4)
+        ),
+        *((f"GSINA, raw, depth {depth}", "gsina", depth, GSINA | RAW) for depth in (2, 4, 6)),
+        *((f"GSAT, depth {depth}", "gsat", depth, {"final_ratio": 0.7}) for depth in (2, 4, 6)),
         ("DIR, embedding, depth 4", "dir", 2, EMBEDDING),
         ("DIR, embedding, no interventions, depth 4", "dir", 2, EMBEDDING | {"alpha": 0.0}),
         ("DIR, raw, no interventions, depth 2", "dir", 2, RAW | {"alpha": 0.0}),
-        (
-            "GSINA, embedding, no noise, depth 4",
-            "gsina",
-            2,
-            GSINA | EMBEDDING | {"noise": 0.0},
-        ),
-        (
-            "GSINA, embedding, normed scorer, depth 4",
-            "gsina",
-            2,
-            GSINA | EMBEDDING | {"scorer": "normed"},
-        ),
+        ("GSINA, embedding, no noise, depth 4", "gsina", 2, gsina | {"noise": 0.0}),
+        ("GSINA, embedding, normed scorer, depth 4", "gsina", 2, gsina | {"scorer": "normed"}),
     ]
-    return rows
 
 
 def _recipe(bias: float, method: str, layers: int, options: dict[str, Any]) -> Recipe:
