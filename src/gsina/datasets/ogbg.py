@@ -29,7 +29,7 @@ from gsina.datasets.raw.sources import (
     raw_file,
     unpack,
 )
-from gsina.errors import InputError, MissingFileError, check_name
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
@@ -126,17 +126,9 @@ def fetch(source: OGBSource) -> None:
     """Download and unpack the official archive if the label file is missing."""
     if at_hand(source.file(MAPPING)):
         return
-    archive = raw_file(source.archive)
     # The label file comes last: once it exists, all files do.
     members = {member: source.file(member).target for member in (*SPLITS.values(), MAPPING)}
-    try:
-        unpack(archive, members)
-    except OSError as error:
-        folder = source.file(MAPPING).target.parents[1]
-        raise MissingFileError(
-            f"{archive} cannot be unpacked to {folder} ({error.strerror or error}); unpack it "
-            f"there yourself, or point GSINA_DATA to a folder that can be written to."
-        ) from error
+    unpack(raw_file(source.archive), members)
 
 
 def read_table(source: OGBSource) -> Table:

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.whole_graphs import (
-    NodeGraph,
     check_ids,
+    induced,
     node_archive,
     pack,
-    read_gzip,
     stamp,
 )
+from gsina.datasets.raw.compressed_files import read_gzip
 from gsina.datasets.raw.number_files import check_rows, read_column, read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
@@ -77,10 +77,11 @@ def read_years() -> NDArray[np.int64]:
 def _prepare() -> Dataset:
     papers, citations = (_count("num-node-list"), _count("num-edge-list"))
     x, edges = _table("node-feat", papers, np.float32), _table("edge", citations)
-    label, year = _table("node-label", papers)[:, 0], _table("node_year", papers)[:, 0]
+    label = torch.from_numpy(_table("node-label", papers)[:, 0])
+    year = _table("node_year", papers)[:, 0]
     check_ids(edges, papers, FILES["edge"].target)
     task = Task("multiclass", CLASSES, level="node")
-    task.check(torch.from_numpy(label), str(FILES["node-label"].target))
+    task.check(label, str(FILES["node-label"].target))
     splits = {}
     for number, (split, (kept, scored)) in enumerate(windows(year).items()):
         if not scored.any():
@@ -88,26 +89,9 @@ def _prepare() -> Dataset:
                 f"{FILES['node_year'].target} has no paper for {split}, years {WINDOWS[split]}; it "
                 f"is altered: delete it and fetch it again from {ARCHIVE.url}."
             )
-        splits[split] = pack([_window(x, edges, label, kept, scored)], [number])
+        graph = induced(x, edges, label, kept, torch.from_numpy(scored))
+        splits[split] = pack([graph], [number])
     return Dataset("ogbn-arxiv", task, splits)
-
-
-def _window(
-    x: NDArray[np.float32],
-    edges: NDArray[np.int64],
-    label: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    scored: NDArray[np.bool_],
-) -> NodeGraph:
-    """The graph of the papers ``kept`` and of the citations between them."""
-    place = np.cumsum(kept) - 1
-    inside = edges[kept[edges].all(axis=1)]
-    return NodeGraph(
-        x=torch.from_numpy(x[kept]),
-        edge_index=torch.from_numpy(place[inside.T]),
-        y=torch.from_numpy(label[kept]),
-        mask=torch.from_numpy(scored[kept]),
-    )
 
 
 def _count(part: str) -> int:

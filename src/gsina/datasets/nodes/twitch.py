@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack, read_gzip
+from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack
+from gsina.datasets.raw.compressed_files import read_gzip
 from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file
 from gsina.errors import InputError

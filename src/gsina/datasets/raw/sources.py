@@ -179,6 +179,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
 
     Raises:
         InputError: If the file is not a complete zip archive or lacks a member.
+        MissingFileError: If the folder cannot be written to; says what to do.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -196,6 +197,12 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
             f"{archive} is not a complete zip archive ({error}); delete it and fetch it again."
+        ) from error
+    except OSError as error:
+        folder = os.path.commonpath([target.parent for target in members.values()])
+        raise MissingFileError(
+            f"{archive} cannot be unpacked to {folder} ({error.strerror or error}); unpack it "
+            f"there yourself, or point GSINA_DATA to a folder that can be written to."
         ) from error
 
 
