@@ -8,7 +8,7 @@ S; a bond one-hot type (4) and stereo (4), and the flags conjugated and in a rin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.molecules.features import HYBRIDISATIONS, MoleculeRows, bond_rows, rdkit_chem
-from gsina.molecules.packing import Failure, collect
+from gsina.molecules.packing import Failure, OnProgress, collect
 
 #: Goes into the names of cached datasets; raise it when a feature changes.
 FEATURES_VERSION = 1
@@ -55,10 +55,7 @@ class Molecules(NamedTuple):
 
 
 def pack_drugs(
-    smiles: Sequence[str],
-    *,
-    jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    smiles: Sequence[str], *, jobs: int | None = None, progress: OnProgress | None = None
 ) -> Molecules:
     """Turn SMILES strings into graphs.
 

@@ -26,6 +26,8 @@ from gsina.parallel import parallel_map
 #: Molecules of one piece of work. Fewer than two pieces are not worth a second process.
 CHUNK = 1000
 
+#: Called with the work done and in total.
+OnProgress = Callable[[int, int | None], None]
 Featurise = Callable[[Any], MoleculeRows]
 
 
@@ -85,10 +87,7 @@ class Rows(NamedTuple):
 
 
 def pack_smiles(
-    smiles: Sequence[str],
-    *,
-    jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    smiles: Sequence[str], *, jobs: int | None = None, progress: OnProgress | None = None
 ) -> PackedMolecules:
     """Turn SMILES strings into graphs with the features of :mod:`gsina.molecules.features`.
 
@@ -118,7 +117,7 @@ def collect(
     sizes: tuple[int, int],
     *,
     jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> Rows:
     """Featurise strings in several processes.
 
