@@ -12,15 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gsina.datasets.nodes.whole_graphs import (
-    check_ids,
-    induced,
-    node_archive,
-    pack,
-    stamp,
-)
+from gsina.datasets.nodes.whole_graphs import check_ids, induced, node_archive, pack, stamp
 from gsina.datasets.raw.compressed_files import read_gzip
-from gsina.datasets.raw.number_files import check_rows, read_column, read_table
+from gsina.datasets.raw.number_files import read_column, read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -55,10 +49,7 @@ def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dat
     """
     node_archive(ARCHIVE, {f"raw/{part}.csv.gz": file for part, file in FILES.items()}, progress)
     dataset = cached(f"ogbn-arxiv-v{VERSION}-{stamp(list(FILES.values()))}", _prepare)
-    if not undirected:
-        return dataset
-    both = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}
-    return Dataset(dataset.name, dataset.task, both, dataset.notes)
+    return dataset.to_undirected() if undirected else dataset
 
 
 def windows(year: NDArray[np.int64]) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -104,7 +95,4 @@ def _text(part: str) -> tuple[bytes, str]:
 
 
 def _table(part: str, rows: int, dtype: type[Any] = np.int64) -> NDArray[Any]:
-    text, source = _text(part)
-    table = read_table(text, source, dtype)
-    check_rows(table, rows, source)
-    return table
+    return read_table(*_text(part), dtype, rows=rows)

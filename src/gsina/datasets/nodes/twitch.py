@@ -92,10 +92,7 @@ def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dat
         return Dataset("twitch", Task("binary", 1, "roc_auc", "node"), splits, tuple(notes))
 
     dataset = cached(f"twitch-v{VERSION}", make)
-    if not undirected:
-        return dataset
-    both = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}
-    return Dataset(dataset.name, dataset.task, both, dataset.notes)
+    return dataset.to_undirected() if undirected else dataset
 
 
 def read_country(name: str, progress: OnProgress | None = None) -> tuple[NodeGraph, list[str]]:

@@ -36,11 +36,7 @@ class NodeGraph:
 
 
 def induced(
-    x: NDArray[Any],
-    edges: NDArray[np.int64],
-    y: Tensor,
-    kept: NDArray[np.bool_],
-    mask: Tensor,
+    x: NDArray[Any], edges: NDArray[np.int64], y: Tensor, kept: NDArray[np.bool_], mask: Tensor
 ) -> NodeGraph:
     """The graph of the nodes ``kept`` ``[N]``, in their order, and of the edges between them.
 
