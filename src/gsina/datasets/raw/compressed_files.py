@@ -21,11 +21,23 @@ def read_gzip(path: Path) -> bytes:
     Raises:
         InputError: If it is not complete.
     """
-    try:
+    with _whole(path, "gzip file"):
         return gzip.decompress(path.read_bytes())
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+
+
+def read_gzip_text(path: Path, kind: str = "gzip file") -> str:
+    """The same as text; ``kind`` is what the error calls the file."""
+    with _whole(path, kind):
+        return gzip.decompress(path.read_bytes()).decode()
+
+
+@contextmanager
+def _whole(path: Path, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
+            f"{path} is not a complete {kind} ({error}); delete it and fetch it again."
         ) from error
 
 

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import urllib.error
 import urllib.request
 import zipfile
@@ -192,8 +193,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
                     )
                 # The shortest path is the official one; longer ones are copies further down.
                 with opened.open(min(found, key=len)) as source, write_aside(target) as out:
-                    while chunk := source.read(CHUNK):
-                        out.write(chunk)
+                    shutil.copyfileobj(source, out)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
             f"{archive} is not a complete zip archive ({error}); delete it and fetch it again."

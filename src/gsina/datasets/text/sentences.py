@@ -15,8 +15,6 @@ word for word part of a long training sentence; Graph-SST2, made of the same fil
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +22,9 @@ from pathlib import Path
 import torch
 
 from gsina.datasets.random_split import first_tenth_for_val
+from gsina.datasets.raw.compressed_files import read_gzip_text
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name
 from gsina.graphs.task import Task
 
 
@@ -175,12 +174,7 @@ def read_file(file: RawFile, corpus: Corpus) -> list[Sentence]:
     """The sentences of one file."""
     path = raw_file(file)
     verify(path, file)
-    try:
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is not a complete gzip file of text ({error}); delete it and fetch it again."
-        ) from error
+    text = read_gzip_text(path, "gzip file of text")
     # Not splitlines(): tweets contain odd characters that it takes for line ends.
     return corpus.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
 

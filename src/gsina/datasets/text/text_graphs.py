@@ -136,12 +136,10 @@ class Vectors:
     def rows(self, words: list[str]) -> list[int]:
         """Row of each word; the last for words without a vector."""
         unknown = self.table.size(0) - 1
-        found = []
-        for word in words:
-            lower = word.lower()
-            row = self.row.get(lower)
-            found.append(self.row.get(STANDS_FOR.get(lower, ""), unknown) if row is None else row)
-        return found
+        known = (
+            word if word in self.row else STANDS_FOR.get(word, "") for word in map(str.lower, words)
+        )
+        return [self.row.get(word, unknown) for word in known]
 
 
 def read_vectors() -> Vectors:
