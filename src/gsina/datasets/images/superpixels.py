@@ -55,6 +55,10 @@ class Superpixels:
     def __len__(self) -> int:
         return self.ptr.numel() - 1
 
+    def tensors(self) -> dict[str, Tensor]:
+        """The inverse of ``Superpixels(**tensors)``."""
+        return {"intensity": self.intensity, "coords": self.coords, "ptr": self.ptr}
+
 
 def segment(image: NDArray[Any]) -> NDArray[np.intp]:
     """Divide a grey image ``[H, W]`` (uint8) into at most 75 regions, labelled from 0 ``[H, W]``.
@@ -159,7 +163,7 @@ def superpixels(
         finished[chunk.first] = Superpixels(**{k: torch.from_numpy(v) for k, v in arrays.items()})
     result = _join([finished[first] for first in sorted(finished)])
     with contextlib.suppress(OSError):  # Without a cache it only takes longer the next time.
-        save_tensors(path, vars(result), {"scikit-image": _version()})
+        save_tensors(path, result.tensors(), {"scikit-image": _version()})
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()
