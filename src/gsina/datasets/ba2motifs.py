@@ -7,8 +7,6 @@ itself, by a self-loop, instead of on the base; they are kept as they are.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.datasets.random_split import random_split
+from gsina.datasets.raw.compressed_files import open_npz
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import (
     OnProgress,
@@ -98,14 +97,8 @@ def _graphs(path: Path, adjacency: NDArray[Any], x: NDArray[Any], y: NDArray[Any
 
 
 def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return arrays["adj"], arrays["x"], arrays["y"]
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(
-            f"{path} is not a complete .npz file with plain arrays adj, x and y ({error}); delete "
-            f"it and fetch it again."
-        ) from error
+    with open_npz(path, "plain arrays adj, x and y") as arrays:
+        return arrays["adj"], arrays["x"], arrays["y"]
 
 
 def _from_pickle(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -190,28 +190,22 @@ for _name, _size, _task in (
         f"tu/{_name}.zip",
         arguments=(_name.lower(),),
     )
-_add(
-    "cora",
-    "nodes.artificial_shift:load",
-    "invented class of every node",
-    "10 graphs of 2,708 papers",
-    "accuracy",
-    "spurious features of nodes",
-    *(f"planetoid/ind.cora.{_part}" for _part in ("allx", "tx", "graph", "test.index")),
-    arguments=("cora",),
-    level="node",
-)
-_add(
-    "photo",
-    "nodes.artificial_shift:load",
-    "invented class of every node",
-    "10 graphs of 7,650 products",
-    "accuracy",
-    "spurious features of nodes",
-    "amazon/amazon_electronics_photo.npz",
-    arguments=("photo",),
-    level="node",
-)
+_cora = tuple(f"planetoid/ind.cora.{_part}" for _part in ("allx", "tx", "graph", "test.index"))
+for _name, _size, _paths in (
+    ("cora", "2,708 papers", _cora),
+    ("photo", "7,650 products", ("amazon/amazon_electronics_photo.npz",)),
+):
+    _add(
+        _name,
+        "nodes.artificial_shift:load",
+        "invented class of every node",
+        f"10 graphs of {_size}",
+        "accuracy",
+        "spurious features of nodes",
+        *_paths,
+        arguments=(_name,),
+        level="node",
+    )
 _add(
     "twitch",
     "nodes.twitch:load",

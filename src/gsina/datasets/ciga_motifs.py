@@ -72,11 +72,7 @@ def load(
     size = "" if num_per_class is None else f"-{num_per_class}-per-class"
     kind = "iid" if iid else f"bias{float(bias)!r}"
     dataset = cached(f"{name}-v{VERSION}.{spmotif.VERSION}-{kind}-seed{seed}{size}", make)
-    if not undirected:
-        return dataset
-    return replace(
-        dataset, splits={key: part.to_undirected() for key, part in dataset.splits.items()}
-    )
+    return dataset.to_undirected() if undirected else dataset
 
 
 def _biased(sizes: dict[str, int], bias: float, seed: int) -> dict[str, PackedGraphs]:

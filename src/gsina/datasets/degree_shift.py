@@ -17,8 +17,7 @@ import numpy as np
 from torch import Tensor
 
 from gsina.datasets.random_split import random_split
-from gsina.datasets.text.sentigraph import both_ways, raw, read_graphs, read_sentences
-from gsina.errors import InputError
+from gsina.datasets.text.sentigraph import both_ways, check_sizes, read_graphs, read_sentences
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 
@@ -91,14 +90,9 @@ def load(name: str, iid: bool = False, seed: int = 0) -> Dataset:
         if iid:
             return Dataset(name, task, random_split(graphs, seed))
         ids = degree_shift(graphs.node_ptr.diff(), graphs.edge_ptr.diff(), growing=source.growing)
-        sizes = tuple(len(part) for part in ids.values())
-        if sizes != source.sizes:
-            raise InputError(
-                f"{raw(source.dump, 'edge_index.txt').target} and the files beside it give {sizes} "
-                f"sentences for train, val and test, expected {source.sizes}; they are truncated "
-                "or altered: fetch them again."
-            )
-        note = f"{len(sentences) - sum(sizes)} sentences of middle or least length are unused"
+        check_sizes(source.dump, ids, source.sizes)
+        unused = len(sentences) - sum(source.sizes)
+        note = f"{unused} sentences of middle or least length are unused"
         splits = {split: graphs[part] for split, part in ids.items()}
         return Dataset(name, task, splits, (note,))
 

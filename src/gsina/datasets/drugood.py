@@ -15,14 +15,20 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from gsina.datasets.raw.sources import RawFile, at_hand, checksum_notes, names_checksum, raw_file
+from gsina.datasets.raw.sources import (
+    OnProgress,
+    RawFile,
+    at_hand,
+    checksum_notes,
+    names_checksum,
+    raw_file,
+)
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
@@ -60,10 +66,7 @@ def raw(measure: str, domain: str) -> RawFile:
 
 
 def load(
-    measure: Measure,
-    domain: Domain,
-    iid: bool = False,
-    progress: Callable[[int, int | None], None] | None = None,
+    measure: Measure, domain: Domain, iid: bool = False, progress: OnProgress | None = None
 ) -> Dataset:
     """Load a subset; ``environment`` is the domain id of the file.
 
@@ -121,9 +124,7 @@ def read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
     return rows
 
 
-def _graphs(
-    rows: list[dict[str, Any]], progress: Callable[[int, int | None], None] | None
-) -> tuple[PackedGraphs, int]:
+def _graphs(rows: list[dict[str, Any]], progress: OnProgress | None) -> tuple[PackedGraphs, int]:
     """Graphs with labels and environments, and the number of rows that could not be read."""
     molecules = pack_drugs([row["smiles"] for row in rows], progress=progress)
     kept = [rows[number] for number in molecules.kept]

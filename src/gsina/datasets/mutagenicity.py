@@ -14,13 +14,7 @@ from typing import Literal
 import torch
 
 from gsina.datasets.random_split import random_split
-from gsina.datasets.raw.sources import (
-    OnProgress,
-    RawFile,
-    checksum_notes,
-    names_checksum,
-    raw_file,
-)
+from gsina.datasets.raw.sources import OnProgress, RawFile, checksum_notes, names_checksum, raw_file
 from gsina.datasets.tu import read_archive
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
@@ -59,7 +53,9 @@ def load(
     check_name(subset, ("all", "gsat"), "subset")
 
     def make() -> Dataset:
-        graphs, notes = _graphs(progress)
+        path = raw_file(FILE, progress=progress)
+        with names_checksum(FILE):
+            graphs, notes = _graphs(path)
         if subset == "gsat":
             graphs, left_out = _as_gsat(graphs)
             notes = (*notes, f"left out {left_out} mutagens without a labelled edge, as GSAT does")
@@ -70,13 +66,7 @@ def load(
     return cached(f"mutagenicity-v{VERSION}-{subset}-bonds{int(bonds)}-seed{seed}", make)
 
 
-def _graphs(progress: OnProgress | None) -> tuple[PackedGraphs, tuple[str, ...]]:
-    path = raw_file(FILE, progress=progress)
-    with names_checksum(FILE):
-        return _read(path)
-
-
-def _read(path: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
+def _graphs(path: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
     data = read_archive(path, extra=("edge_gt",))
     graphs, truth = data.graphs, data.extra["edge_gt"] == 1
     counts = (len(graphs), graphs.edge_index.size(1), int(truth.sum()))

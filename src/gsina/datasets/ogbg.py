@@ -8,9 +8,7 @@ for Machine Learning on Graphs", NeurIPS 2020; the data are MoleculeNet's.
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
-import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gsina.datasets.raw.compressed_files import read_gzip_text
 from gsina.datasets.raw.sources import (
     OnProgress,
     RawFile,
@@ -29,7 +28,7 @@ from gsina.datasets.raw.sources import (
     raw_file,
     unpack,
 )
-from gsina.errors import InputError, MissingFileError, check_name
+from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
@@ -126,17 +125,9 @@ def fetch(source: OGBSource) -> None:
     """Download and unpack the official archive if the label file is missing."""
     if at_hand(source.file(MAPPING)):
         return
-    archive = raw_file(source.archive)
     # The label file comes last: once it exists, all files do.
     members = {member: source.file(member).target for member in (*SPLITS.values(), MAPPING)}
-    try:
-        unpack(archive, members)
-    except OSError as error:
-        folder = source.file(MAPPING).target.parents[1]
-        raise MissingFileError(
-            f"{archive} cannot be unpacked to {folder} ({error.strerror or error}); unpack it "
-            f"there yourself, or point GSINA_DATA to a folder that can be written to."
-        ) from error
+    unpack(raw_file(source.archive), members)
 
 
 def read_table(source: OGBSource) -> Table:
@@ -146,7 +137,7 @@ def read_table(source: OGBSource) -> Table:
         InputError: If it is truncated, or not the file of this dataset.
     """
     path = raw_file(source.file(MAPPING))
-    lines = _lines(path)
+    lines = read_gzip_text(path).splitlines()
     header = next(csv.reader(lines[:1]), [])
     labels = [column for column in header if column not in NOT_LABELS]
     if "smiles" not in header or len(labels) != source.tasks:
@@ -179,7 +170,8 @@ def read_split(source: OGBSource) -> dict[str, NDArray[np.int64]] | None:
     split = {}
     for name, file in files.items():
         try:
-            split[name] = np.array(list(map(int, _lines(file.target))), dtype=np.int64)
+            rows = read_gzip_text(file.target).splitlines()
+            split[name] = np.array(list(map(int, rows)), dtype=np.int64)
         except ValueError as error:
             raise InputError(
                 f"{file.target} is not a list of row numbers ({error}); delete it and fetch it "
@@ -255,15 +247,6 @@ def _tell(failures: list[Failure], split: dict[str, NDArray[np.int64]], count: i
         f"{rdBase.rdkitVersion} cannot read them:",
         *(f"row {row}: {smiles} ({reason})" for row, smiles, reason in failures),
     ]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return gzip.decompress(path.read_bytes()).decode().splitlines()
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
-        ) from error
 
 
 def _label(text: str | None, path: Path, row: int, column: str) -> float:

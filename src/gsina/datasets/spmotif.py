@@ -127,10 +127,7 @@ def load(
 
     size = "" if num_per_class is None else f"-{num_per_class}-per-class"
     dataset = cached(f"spmotif-v{VERSION}-bias{bias!r}-seed{seed}{size}", make)
-    if not undirected:
-        return dataset
-    splits = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}
-    return Dataset(dataset.name, dataset.task, splits, dataset.notes)
+    return dataset.to_undirected() if undirected else dataset
 
 
 def _check(bias: float, seed: int) -> float:

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.datasets.raw.number_files import check_rows, read_table
+from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
@@ -102,11 +102,7 @@ def read_archive(path: Path, extra: Sequence[str] = ()) -> TUData:
         )
 
     def table(part: str, rows: int | None = None, dtype: type[Any] = np.int64) -> NDArray[Any]:
-        source = f"{path}: {name}_{part}.txt"
-        found = read_table(texts[part], source, dtype)
-        if rows is not None:
-            check_rows(found, rows, source)
-        return found
+        return read_table(texts[part], f"{path}: {name}_{part}.txt", dtype, rows=rows)
 
     node_graph = table("graph_indicator")[:, 0] - 1
     edges = table("A") - 1
@@ -197,7 +193,6 @@ def _features(
                     f"the {what} labels would take {width} one-hot columns of {rows} rows; "
                     f"expected at most {MOST_CELLS} cells: use a dataset with fewer labels."
                 )
-            onehot = torch.zeros(rows, width)
-            onehot.scatter_(1, torch.from_numpy(number)[:, None], 1.0)
-            columns.append(onehot)
+            place = torch.from_numpy(number)[:, None]
+            columns.append(torch.zeros(rows, width).scatter_(1, place, 1.0))
     return torch.cat(columns, dim=1) if columns else None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.files import write_aside
+from gsina.explain.pictures.save import save_figure
 from gsina.graphs.packed import PackedGraphs
 
 Floats = NDArray[np.float64]
@@ -177,8 +177,7 @@ def draw_separability(
     axes[1, 0].legend(loc="best", frameon=False)
     if caption is not None:
         figure.supxlabel(caption, size=8, color=INK)
-    with write_aside(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=200)
+    save_figure(figure, path)
     return measured
 
 

@@ -25,8 +25,8 @@ from gsina.graphs.splits import check_rule, divide
 from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
 from gsina.molecules.drugood import pack_drugs
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
-from gsina.molecules.packing import pack_smiles
-from gsina.molecules.prepare import EMPTY, OnProgress, prepare
+from gsina.molecules.packing import OnProgress, pack_smiles
+from gsina.molecules.prepare import EMPTY, prepare
 
 
 def read_molecules(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,11 @@ class Dataset:
     def shifted(self) -> bool:
         """Whether the test data differ from the training data in kind."""
         return self.origin.split.get("used") != "random"
+
+    def to_undirected(self) -> Dataset:
+        """The same with the opposite of every edge that has none."""
+        both = {split: graphs.to_undirected() for split, graphs in self.splits.items()}
+        return replace(self, splits=both)
 
     def save(self, path: Path) -> None:
         """Write all splits as one safetensors file."""

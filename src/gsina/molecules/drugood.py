@@ -8,7 +8,7 @@ S; a bond one-hot type (4) and stereo (4), and the flags conjugated and in a rin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
-from gsina.graphs.packed import PackedGraphs, offsets
-from gsina.molecules.features import HYBRIDISATIONS, parse, rdkit_chem
-from gsina.molecules.packing import CHUNK, Failure, collect
-from gsina.parallel import parallel_map
+from gsina.graphs.packed import PackedGraphs
+from gsina.molecules.features import HYBRIDISATIONS, MoleculeRows, bond_rows, rdkit_chem
+from gsina.molecules.packing import Failure, OnProgress, collect
 
 #: Goes into the names of cached datasets; raise it when a feature changes.
 FEATURES_VERSION = 1
@@ -55,23 +54,8 @@ class Molecules(NamedTuple):
     failures: list[Failure]
 
 
-class _Chunk(NamedTuple):
-    """Coded columns of some molecules; small, as they travel between processes."""
-
-    atoms: NDArray[np.int8]
-    ends: NDArray[np.int16]
-    bonds: NDArray[np.int8]
-    nodes: list[int]
-    edges: list[int]
-    kept: list[int]
-    failures: list[Failure]
-
-
 def pack_drugs(
-    smiles: Sequence[str],
-    *,
-    jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    smiles: Sequence[str], *, jobs: int | None = None, progress: OnProgress | None = None
 ) -> Molecules:
     """Turn SMILES strings into graphs.
 
@@ -83,23 +67,10 @@ def pack_drugs(
         jobs: Number of processes, by default one per core.
         progress: Called with the number of pieces done and the total.
     """
-    rdkit_chem()  # Fail once, and before any work, if it is missing.
-    pieces = [
-        (start, list(smiles[start : start + CHUNK])) for start in range(0, len(smiles), CHUNK)
-    ]
-    chunks = parallel_map(_pack, pieces or [(0, [])], jobs=jobs, progress=progress)
-    nodes = torch.tensor([count for chunk in chunks for count in chunk.nodes], dtype=torch.long)
-    edges = torch.tensor([count for chunk in chunks for count in chunk.edges], dtype=torch.long)
-    ends = np.concatenate([chunk.ends for chunk in chunks])
-    graphs = PackedGraphs(
-        x=_expand(np.concatenate([chunk.atoms for chunk in chunks]), ATOM_WIDTHS),
-        edge_index=torch.from_numpy(ends).long().t(),
-        node_ptr=offsets(nodes),
-        edge_ptr=offsets(edges),
-        edge_attr=_expand(np.concatenate([chunk.bonds for chunk in chunks]), BOND_WIDTHS),
-    )
-    kept = [row for chunk in chunks for row in chunk.kept]
-    return Molecules(graphs, kept, [bad for chunk in chunks for bad in chunk.failures])
+    sizes = (len(ATOM_WIDTHS), len(BOND_WIDTHS))
+    found = collect(smiles, _codes, sizes, jobs=jobs, progress=progress)
+    graphs = found.pack(_expand(found.atoms, ATOM_WIDTHS), _expand(found.bonds, BOND_WIDTHS))
+    return Molecules(graphs, found.kept.tolist(), found.failures)
 
 
 def _expand(codes: NDArray[np.int8], widths: Sequence[int]) -> torch.Tensor:
@@ -111,44 +82,26 @@ def _expand(codes: NDArray[np.int8], widths: Sequence[int]) -> torch.Tensor:
     return torch.from_numpy(np.concatenate(columns, axis=1).astype(np.float32))
 
 
-def _pack(piece: tuple[int, list[str]]) -> _Chunk:
-    found = collect(piece, _codes)
-    return _Chunk(
-        np.array(found.atoms, dtype=np.int8).reshape(-1, len(ATOM_WIDTHS)),
-        np.array(found.ends, dtype=np.int16).reshape(-1, 2),
-        np.array(found.bonds, dtype=np.int8).reshape(-1, len(BOND_WIDTHS)),
-        found.nodes,
-        found.edges,
-        found.kept,
-        found.failures,
-    )
-
-
-def _codes(
-    smiles: str,
-) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]:
+def _codes(molecule: Any) -> MoleculeRows:
     """Coded atoms, the two ends of every edge, and coded bonds of one molecule."""
-    molecule = parse(smiles)
     chem = rdkit_chem()
     chem.AssignStereochemistry(molecule, cleanIt=True, force=True, flagPossibleStereoCenters=True)
     atoms = [_atom(atom) for atom in molecule.GetAtoms()]
     if any(code[1] > LARGEST_DEGREE for code in atoms):
         raise InputError(f"an atom has more than {LARGEST_DEGREE} neighbours")
-    ends: list[tuple[int, int]] = []
-    bonds: list[tuple[int, ...]] = []
-    for bond in molecule.GetBonds():
-        start, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        ends += ((start, end), (end, start))
-        code = (
-            _BOND.get(str(bond.GetBondType()), -1),
-            int(bond.GetIsConjugated()),
-            int(bond.IsInRing()),
-            _STEREO.get(str(bond.GetStereo()), -1),
-        )
-        bonds += (code, code)
+    ends, bonds = bond_rows(molecule, _bond)
     if not ends:
         raise InputError("it has no bond")
     return atoms, ends, bonds
+
+
+def _bond(bond: Any) -> tuple[int, ...]:
+    return (
+        _BOND.get(str(bond.GetBondType()), -1),
+        int(bond.GetIsConjugated()),
+        int(bond.IsInRing()),
+        _STEREO.get(str(bond.GetStereo()), -1),
+    )
 
 
 def _atom(atom: Any) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ NeurIPS 2020 (their feature tables, with 173 atom and 13 bond entries).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -29,6 +30,9 @@ CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW")
 BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 LOWEST_CHARGE = -5
+
+#: Features of the atoms, start and end of the edges, and features of the edges of one molecule.
+MoleculeRows = tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]
 
 
 class MolGraph(NamedTuple):
@@ -95,9 +99,7 @@ def featurise(smiles: str) -> MolGraph:
     )
 
 
-def rows(
-    molecule: Any,
-) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]:
+def rows(molecule: Any) -> MoleculeRows:
     """Atom features, the two ends of every edge, and bond features, as lists of rows."""
     hybridisation, chirality, bond_type, stereo = _positions()
     size = ATOM_FEATURE_SIZES
@@ -115,19 +117,28 @@ def rows(
         )
         for atom in molecule.GetAtoms()
     ]
+    ends, bonds = bond_rows(
+        molecule,
+        lambda bond: (
+            bond_type.get(bond.GetBondType(), len(bond_type)),
+            stereo.get(bond.GetStereo(), len(stereo)),
+            int(bond.GetIsConjugated()),
+        ),
+    )
+    return atoms, ends, bonds
+
+
+def bond_rows(
+    molecule: Any, featurise: Callable[[Any], tuple[int, ...]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, ...]]]:
+    """Ends and features of the edges of a molecule; each bond is two, one behind the other."""
     ends: list[tuple[int, int]] = []
     bonds: list[tuple[int, ...]] = []
     for bond in molecule.GetBonds():
         start, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
         ends += ((start, end), (end, start))
-        bonds += (
-            (
-                bond_type.get(bond.GetBondType(), len(bond_type)),
-                stereo.get(bond.GetStereo(), len(stereo)),
-                int(bond.GetIsConjugated()),
-            ),
-        ) * 2
-    return atoms, ends, bonds
+        bonds += (featurise(bond),) * 2
+    return ends, bonds
 
 
 def _within(value: int, size: int) -> int:

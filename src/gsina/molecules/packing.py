@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +16,7 @@ from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.molecules.features import (
     ATOM_FEATURE_SIZES,
     BOND_FEATURE_SIZES,
+    MoleculeRows,
     parse,
     rdkit_chem,
     rows,
@@ -22,6 +25,10 @@ from gsina.parallel import parallel_map
 
 #: Molecules of one piece of work. Fewer than two pieces are not worth a second process.
 CHUNK = 1000
+
+#: Called with the work done and in total.
+OnProgress = Callable[[int, int | None], None]
+Featurise = Callable[[Any], MoleculeRows]
 
 
 class Failure(NamedTuple):
@@ -47,23 +54,40 @@ class PackedMolecules(NamedTuple):
     failures: list[Failure]
 
 
-class _Chunk(NamedTuple):
-    """Flat arrays of some molecules, in the smallest types: they travel between processes."""
+class Rows(NamedTuple):
+    """Atoms and edges of many molecules, one after the other; a bond is two edges.
 
-    x: NDArray[np.uint8]
+    Attributes:
+        atoms: Features of every atom ``[N, A]``, int8.
+        ends: Start and end of every edge ``[E, 2]``, int32.
+        bonds: Features of every edge ``[E, B]``, int8.
+        nodes: Number of atoms of every molecule ``[G]``, int64.
+        edges: Number of edges of every molecule ``[G]``, int64.
+        kept: The row of every molecule ``[G]``, int64.
+        failures: The rows that are no molecules.
+    """
+
+    atoms: NDArray[np.int8]
     ends: NDArray[np.int32]
-    edge_attr: NDArray[np.uint8]
+    bonds: NDArray[np.int8]
     nodes: NDArray[np.int64]
     edges: NDArray[np.int64]
     kept: NDArray[np.int64]
     failures: list[Failure]
 
+    def pack(self, x: Tensor, edge_attr: Tensor) -> PackedGraphs:
+        """The graphs, with these features of nodes ``[N, F]`` and edges ``[E, F]``."""
+        return PackedGraphs(
+            x=x,
+            edge_index=torch.from_numpy(self.ends).long().t().contiguous(),
+            node_ptr=offsets(torch.from_numpy(self.nodes)),
+            edge_ptr=offsets(torch.from_numpy(self.edges)),
+            edge_attr=edge_attr,
+        )
+
 
 def pack_smiles(
-    smiles: Sequence[str],
-    *,
-    jobs: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    smiles: Sequence[str], *, jobs: int | None = None, progress: OnProgress | None = None
 ) -> PackedMolecules:
     """Turn SMILES strings into graphs with the features of :mod:`gsina.molecules.features`.
 
@@ -75,93 +99,71 @@ def pack_smiles(
     Returns:
         The graphs, the rows they come from, and the rows that could not be read.
     """
-    rdkit_chem()  # Fail once, and before any work, if it is missing.
     count = len(smiles)
-    pieces = [
-        (start, list(smiles[start : start + CHUNK])) for start in range(0, max(count, 1), CHUNK)
-    ]
 
     def molecules_done(done: int, total: int | None) -> None:
         if progress:
             progress(min(done * CHUNK, count), count)
 
-    return _join(parallel_map(_pack, pieces, jobs=jobs, progress=molecules_done))
-
-
-class Rows(NamedTuple):
-    """Atoms, edges and bonds of some molecules, one after the other.
-
-    Attributes:
-        atoms: Features of every atom.
-        ends: Start and end of every edge; a bond is two edges.
-        bonds: Features of every edge.
-        nodes: Number of atoms of every molecule.
-        edges: Number of edges of every molecule.
-        kept: The row of every molecule.
-        failures: The rows that are no molecules.
-    """
-
-    atoms: list[tuple[int, ...]]
-    ends: list[tuple[int, int]]
-    bonds: list[tuple[int, ...]]
-    nodes: list[int]
-    edges: list[int]
-    kept: list[int]
-    failures: list[Failure]
+    sizes = (len(ATOM_FEATURE_SIZES), len(BOND_FEATURE_SIZES))
+    found = collect(smiles, rows, sizes, jobs=jobs, progress=molecules_done)
+    x, edge_attr = (torch.from_numpy(part).long() for part in (found.atoms, found.bonds))
+    return PackedMolecules(found.pack(x, edge_attr), torch.from_numpy(found.kept), found.failures)
 
 
 def collect(
-    piece: tuple[int, list[str]],
-    featurise: Callable[
-        [str], tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]
-    ],
+    smiles: Sequence[str],
+    featurise: Featurise,
+    sizes: tuple[int, int],
+    *,
+    jobs: int | None = None,
+    progress: OnProgress | None = None,
 ) -> Rows:
-    """Featurise the strings of one piece; the first of them is row ``piece[0]``.
+    """Featurise strings in several processes.
 
     Args:
-        piece: Row of the first string, and the strings.
-        featurise: Atoms, ends and bonds of one molecule; a ``ValueError`` is a failure.
+        smiles: One string per molecule.
+        featurise: Atoms, ends and bonds of an RDKit molecule; a ``ValueError`` is a failure.
+        sizes: Number of features of an atom, and of a bond.
+        jobs: Number of processes, by default one per core.
+        progress: Called with the number of pieces of work done and the total.
     """
+    rdkit_chem()  # Fail once, and before any work, if it is missing.
+    pieces = [
+        (start, list(smiles[start : start + CHUNK]))
+        for start in range(0, max(len(smiles), 1), CHUNK)
+    ]
+    work = partial(_collect_piece, featurise, sizes)
+    *parts, failures = zip(*parallel_map(work, pieces, jobs=jobs, progress=progress), strict=True)
+    return Rows._make([*map(np.concatenate, parts), list(chain.from_iterable(failures))])
+
+
+def _collect_piece(
+    featurise: Featurise, sizes: tuple[int, int], piece: tuple[int, list[str]]
+) -> Rows:
+    """The molecules of one piece, whose first string is row ``piece[0]``."""
     first, smiles = piece
-    rows = Rows([], [], [], [], [], [], [])
+    atoms, ends, bonds = [], [], []
+    nodes, edges, kept, failures = [], [], [], []
     for row, text in enumerate(smiles, start=first):
         try:
-            atoms, ends, bonds = featurise(text)
+            new_atoms, new_ends, new_bonds = featurise(parse(text))
         except ValueError as error:
-            rows.failures.append(Failure(row, text, str(error)))
+            failures.append(Failure(row, text, str(error)))
             continue
-        rows.atoms.extend(atoms)
-        rows.ends.extend(ends)
-        rows.bonds.extend(bonds)
-        rows.nodes.append(len(atoms))
-        rows.edges.append(len(ends))
-        rows.kept.append(row)
-    return rows
-
-
-def _pack(piece: tuple[int, list[str]]) -> _Chunk:
-    found = collect(piece, lambda text: rows(parse(text)))
-    return _Chunk(
-        x=np.array(found.atoms, dtype=np.uint8).reshape(-1, len(ATOM_FEATURE_SIZES)),
-        ends=np.array(found.ends, dtype=np.int32).reshape(-1, 2),
-        edge_attr=np.array(found.bonds, dtype=np.uint8).reshape(-1, len(BOND_FEATURE_SIZES)),
-        nodes=np.array(found.nodes, dtype=np.int64),
-        edges=np.array(found.edges, dtype=np.int64),
-        kept=np.array(found.kept, dtype=np.int64),
-        failures=found.failures,
+        atoms.extend(new_atoms)
+        ends.extend(new_ends)
+        bonds.extend(new_bonds)
+        nodes.append(len(new_atoms))
+        edges.append(len(new_ends))
+        kept.append(row)
+    return Rows(
+        # The smallest types: they travel between processes.
+        np.array(atoms, dtype=np.int8).reshape(-1, sizes[0]),
+        np.array(ends, dtype=np.int32).reshape(-1, 2),
+        np.array(bonds, dtype=np.int8).reshape(-1, sizes[1]),
+        np.array(nodes, dtype=np.int64),
+        np.array(edges, dtype=np.int64),
+        np.array(kept, dtype=np.int64),
+        failures,
     )
-
-
-def _join(chunks: Sequence[_Chunk]) -> PackedMolecules:
-    def column(name: str) -> Tensor:
-        return torch.from_numpy(np.concatenate([getattr(chunk, name) for chunk in chunks])).long()
-
-    graphs = PackedGraphs(
-        x=column("x"),
-        edge_index=column("ends").t().contiguous(),
-        node_ptr=offsets(column("nodes")),
-        edge_ptr=offsets(column("edges")),
-        edge_attr=column("edge_attr"),
-    )
-    failures = [failure for chunk in chunks for failure in chunk.failures]
-    return PackedMolecules(graphs, column("kept"), failures)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,10 +15,10 @@ import torch
 from gsina.files import cache_dir, load_tensors, save_tensors
 from gsina.graphs.packed import PackedGraphs
 from gsina.molecules.features import FEATURES_VERSION, parse, rdkit_chem
-from gsina.molecules.packing import pack_smiles
+from gsina.molecules.packing import OnProgress, pack_smiles
+from gsina.molecules.scaffolds import scaffold_of
 from gsina.parallel import parallel_map
 
-OnProgress = Callable[[int, int | None], None]
 PIECE = 1000
 EMPTY = "the cell of the SMILES is empty"
 #: Goes into the names of cache files; raise it when what they hold changes.
@@ -98,19 +97,14 @@ def _describe(smiles: list[str]) -> list[tuple[str, str]]:
     """Canonical SMILES and scaffold of each molecule, from one parse."""
     chem = rdkit_chem()
     from rdkit import rdBase
-    from rdkit.Chem.Scaffolds import MurckoScaffold
 
-    murcko: Any = MurckoScaffold  # It has no type hints.
     described = []
     with rdBase.BlockLogs():
         for text in smiles:
             molecule = parse(text)
             canonical = str(chem.MolToSmiles(molecule))
-            try:
-                name = str(murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False))
-            except ValueError:  # An odd valence within the scaffold: a set of its own.
-                name = canonical
-            described.append((canonical, name))
+            # A scaffold with an odd valence is a set of its own.
+            described.append((canonical, scaffold_of(molecule, otherwise=canonical)))
     return described
 
 
@@ -121,12 +115,8 @@ def _save(path: Path, found: Prepared) -> None:
         name: value.to(small.get(name, value.dtype))
         for name, value in found.graphs.tensors().items()
     }
-    text: dict[str, Any] = {
-        "kept": found.kept,
-        "reasons": list(found.reasons.items()),
-        "canonical": found.canonical,
-        "scaffolds": found.scaffolds,
-    }
+    text = vars(found) | {"reasons": list(found.reasons.items())}
+    del text["graphs"]
     encoded = np.frombuffer(json.dumps(text).encode(), dtype=np.uint8)
     save_tensors(path, tensors | {"text": torch.from_numpy(encoded.copy())})
 
@@ -134,11 +124,6 @@ def _save(path: Path, found: Prepared) -> None:
 def _load(path: Path) -> Prepared:
     tensors, _ = load_tensors(path)
     text = json.loads(tensors.pop("text").numpy().tobytes())
+    text["reasons"] = dict(text["reasons"])
     graphs = PackedGraphs(**{name: value.long() for name, value in tensors.items()})
-    return Prepared(
-        graphs=graphs,
-        kept=text["kept"],
-        reasons=dict(text["reasons"]),
-        canonical=text["canonical"],
-        scaffolds=text["scaffolds"],
-    )
+    return Prepared(graphs, **text)

@@ -64,19 +64,23 @@ def scaffold(smiles: str) -> str:
     """
     chem = rdkit_chem()
     from rdkit import rdBase
-    from rdkit.Chem.Scaffolds import MurckoScaffold
 
-    murcko: Any = MurckoScaffold  # It has no type hints.
     with rdBase.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
         if molecule is None:
             molecule = _with_odd_valences(chem, smiles)
-        if molecule is None:
-            return smiles
-        try:
-            return str(murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False))
-        except ValueError:  # An odd valence within the scaffold.
-            return smiles
+        return smiles if molecule is None else scaffold_of(molecule, smiles)
+
+
+def scaffold_of(molecule: Any, otherwise: str) -> str:
+    """The same of an RDKit molecule; ``otherwise`` if the scaffold has an odd valence."""
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    murcko: Any = MurckoScaffold  # It has no type hints.
+    try:
+        return str(murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False))
+    except ValueError:
+        return otherwise
 
 
 def _scaffolds(smiles: list[str]) -> list[str]:

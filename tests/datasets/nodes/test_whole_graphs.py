@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import os
 import zipfile
 from pathlib import Path
@@ -16,7 +15,6 @@ from gsina.datasets.nodes.whole_graphs import (
     fingerprint,
     node_archive,
     pack,
-    read_gzip,
     stamp,
 )
 from gsina.datasets.raw.sources import RawFile
@@ -79,15 +77,6 @@ def test_archive_is_unpacked_once(folder: Path) -> None:
     assert member.target.read_text() == "1\n"
     archive.target.unlink()
     node_archive(archive, {"raw/one.csv": member})
-
-
-def test_gzip_must_be_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(b"text" * 100))
-    assert read_gzip(path) == b"text" * 100
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match=r"a\.gz is not a complete gzip"):
-        read_gzip(path)
 
 
 def test_edges_must_lead_to_nodes() -> None:

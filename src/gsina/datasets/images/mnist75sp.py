@@ -7,9 +7,7 @@ itself, that is superpixels that are not black.
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.images.superpixels import OnProgress, Superpixels, superpixels
+from gsina.datasets.raw.compressed_files import read_gzip
 from gsina.datasets.raw.sources import OnProgress as OnDownload
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
 from gsina.errors import InputError
@@ -144,12 +143,7 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     Raises:
         InputError: If it is not such a file, or truncated, or longer than it says.
     """
-    try:
-        content = gzip.decompress(path.read_bytes())
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
-        ) from error
+    content = read_gzip(path)
     magic = bytes([0, 0, 8, dimensions])  # 8 stands for unsigned bytes.
     header = 4 + 4 * dimensions
     if content[:4] != magic or len(content) < header:
@@ -175,23 +169,10 @@ def build_graphs(pixels: Superpixels, y: Tensor, ids: Tensor | None = None) -> P
         ids: Numbers of the images to take, in order.
     """
     ids = torch.arange(len(pixels)) if ids is None else ids
-    parts = [_build_chunk(pixels, chunk) for chunk in torch.split(ids, CHUNK)]
-    nodes, edges = (torch.cat([part[name] for part in parts]) for name in ("nodes", "edges"))
-    x = torch.cat([part["x"] for part in parts])
-    edge_index = torch.cat([part["edge_index"] for part in parts], dim=1)
-    return PackedGraphs(
-        x=x,
-        edge_index=edge_index,
-        node_ptr=offsets(nodes),
-        edge_ptr=offsets(edges),
-        y=y[ids],
-        edge_attr=torch.cat([part["edge_attr"] for part in parts]),
-        edge_truth=torch.cat([part["edge_truth"] for part in parts]),
-        node_truth=x[:, 0] > 0,
-    )
+    return PackedGraphs.join([_build_chunk(pixels, y, chunk) for chunk in torch.split(ids, CHUNK)])
 
 
-def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
+def _build_chunk(pixels: Superpixels, y: Tensor, ids: Tensor) -> PackedGraphs:
     """Graphs of a few images, by distance matrices padded to the largest of them."""
     counts = pixels.ptr[ids + 1] - pixels.ptr[ids]
     slot = torch.arange(int(counts.max()))
@@ -212,14 +193,16 @@ def _build_chunk(pixels: Superpixels, ids: Tensor) -> dict[str, Tensor]:
     graph, source, target, weight = graph[kept], source[kept], target[kept], weight[kept]
     bright = intensity > 0
     grey = intensity[present][:, None]
-    return {
-        "x": torch.cat([grey, grey, grey, coords[present]], dim=1),
-        "edge_index": torch.stack([source, target]),
-        "edge_attr": weight.float()[:, None],
-        "edge_truth": bright[graph, source] & bright[graph, target],
-        "nodes": counts,
-        "edges": torch.bincount(graph, minlength=len(ids)),
-    }
+    return PackedGraphs(
+        x=torch.cat([grey, grey, grey, coords[present]], dim=1),
+        edge_index=torch.stack([source, target]),
+        node_ptr=offsets(counts),
+        edge_ptr=offsets(torch.bincount(graph, minlength=len(ids))),
+        y=y[ids],
+        edge_attr=weight.float()[:, None],
+        edge_truth=bright[graph, source] & bright[graph, target],
+        node_truth=bright[present],
+    )
 
 
 def _shifted(progress: OnProgress | None, before: int, total: int) -> OnProgress | None:

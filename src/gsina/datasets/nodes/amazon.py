@@ -5,16 +5,14 @@ Shchur et al., "Pitfalls of Graph Neural Network Evaluation", 2018.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gsina.datasets.nodes.planetoid import edges_of
+from gsina.datasets.raw.compressed_files import open_npz
 from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file, verify
-from gsina.errors import InputError
 
 FILE = RawFile(
     "amazon/amazon_electronics_photo.npz",
@@ -31,14 +29,9 @@ def read_photo(progress: OnProgress | None = None) -> tuple[Any, NDArray[np.int6
     """
     path = raw_file(FILE, progress=progress)
     verify(path, FILE)
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            features, adjacency = (_sparse(arrays, name) for name in ("attr", "adj"))
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(
-            f"{path} is not a complete .npz file with the arrays of two sparse matrices ({error}); "
-            f"delete it and fetch it again from {FILE.url}."
-        ) from error
+    content = "the arrays of two sparse matrices"
+    with open_npz(path, content, f" from {FILE.url}") as arrays:
+        features, adjacency = (_sparse(arrays, name) for name in ("attr", "adj"))
     return (features > 0).astype(np.float64), edges_of(adjacency + adjacency.T)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gsina.datasets.nodes import amazon, planetoid
 from gsina.datasets.nodes.random_networks import FAMILIES, Family, affine, draw_network
@@ -58,7 +57,7 @@ def load(
     names = ["train", "val", *(f"test-{number}" for number in range(1, WIDTH - 1))]
     splits = {}
     for number, split in enumerate(names):
-        spurious = _float(common + (weight[number] + bias))
+        spurious = torch.from_numpy(common + (weight[number] + bias)).float()
         graph = NodeGraph(torch.cat([x, spurious], dim=1), edge_index, y)
         splits[split] = pack([graph], [number])
     shares = np.bincount(labels) / len(labels)
@@ -96,7 +95,3 @@ def spurious_features(
     """Features ``[N, 10]`` that a random network makes of the labels."""
     network = draw_network(family, WIDTH, WIDTH, edges, len(labels), rng)
     return network(np.eye(WIDTH)[labels])
-
-
-def _float(values: NDArray[np.float64]) -> Tensor:
-    return torch.from_numpy(values).float()

@@ -12,15 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gsina.datasets.nodes.whole_graphs import (
-    NodeGraph,
-    check_ids,
-    node_archive,
-    pack,
-    read_gzip,
-    stamp,
-)
-from gsina.datasets.raw.number_files import check_rows, read_column, read_table
+from gsina.datasets.nodes.whole_graphs import check_ids, induced, node_archive, pack, stamp
+from gsina.datasets.raw.compressed_files import read_gzip
+from gsina.datasets.raw.number_files import read_column, read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, cached
@@ -55,10 +49,7 @@ def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dat
     """
     node_archive(ARCHIVE, {f"raw/{part}.csv.gz": file for part, file in FILES.items()}, progress)
     dataset = cached(f"ogbn-arxiv-v{VERSION}-{stamp(list(FILES.values()))}", _prepare)
-    if not undirected:
-        return dataset
-    both = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}
-    return Dataset(dataset.name, dataset.task, both, dataset.notes)
+    return dataset.to_undirected() if undirected else dataset
 
 
 def windows(year: NDArray[np.int64]) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -77,10 +68,11 @@ def read_years() -> NDArray[np.int64]:
 def _prepare() -> Dataset:
     papers, citations = (_count("num-node-list"), _count("num-edge-list"))
     x, edges = _table("node-feat", papers, np.float32), _table("edge", citations)
-    label, year = _table("node-label", papers)[:, 0], _table("node_year", papers)[:, 0]
+    label = torch.from_numpy(_table("node-label", papers)[:, 0])
+    year = _table("node_year", papers)[:, 0]
     check_ids(edges, papers, FILES["edge"].target)
     task = Task("multiclass", CLASSES, level="node")
-    task.check(torch.from_numpy(label), str(FILES["node-label"].target))
+    task.check(label, str(FILES["node-label"].target))
     splits = {}
     for number, (split, (kept, scored)) in enumerate(windows(year).items()):
         if not scored.any():
@@ -88,26 +80,9 @@ def _prepare() -> Dataset:
                 f"{FILES['node_year'].target} has no paper for {split}, years {WINDOWS[split]}; it "
                 f"is altered: delete it and fetch it again from {ARCHIVE.url}."
             )
-        splits[split] = pack([_window(x, edges, label, kept, scored)], [number])
+        graph = induced(x, edges, label, kept, torch.from_numpy(scored))
+        splits[split] = pack([graph], [number])
     return Dataset("ogbn-arxiv", task, splits)
-
-
-def _window(
-    x: NDArray[np.float32],
-    edges: NDArray[np.int64],
-    label: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    scored: NDArray[np.bool_],
-) -> NodeGraph:
-    """The graph of the papers ``kept`` and of the citations between them."""
-    place = np.cumsum(kept) - 1
-    inside = edges[kept[edges].all(axis=1)]
-    return NodeGraph(
-        x=torch.from_numpy(x[kept]),
-        edge_index=torch.from_numpy(place[inside.T]),
-        y=torch.from_numpy(label[kept]),
-        mask=torch.from_numpy(scored[kept]),
-    )
 
 
 def _count(part: str) -> int:
@@ -120,7 +95,4 @@ def _text(part: str) -> tuple[bytes, str]:
 
 
 def _table(part: str, rows: int, dtype: type[Any] = np.int64) -> NDArray[Any]:
-    text, source = _text(part)
-    table = read_table(text, source, dtype)
-    check_rows(table, rows, source)
-    return table
+    return read_table(*_text(part), dtype, rows=rows)

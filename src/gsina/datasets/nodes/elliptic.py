@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gsina.datasets.nodes.whole_graphs import NodeGraph, node_archive, pack, stamp
+from gsina.datasets.nodes.whole_graphs import induced, node_archive, pack, stamp
 from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile
 from gsina.errors import InputError
@@ -80,26 +80,11 @@ def _prepare() -> Dataset:
         )
         if count
     ]
-    graphs = [_graph(table, y, step == number, edges) for number in range(49)]
+    labels = torch.from_numpy(y).float()[:, None]
+    known = ~labels[:, 0].isnan()
+    graphs = [induced(table[:, 2:], edges, labels, step == number, known) for number in range(49)]
     splits = {name: pack([graphs[i] for i in steps], list(steps)) for name, steps in STEPS.items()}
     return Dataset("elliptic", Task("binary", 1, "f1", "node"), splits, tuple(notes))
-
-
-def _graph(
-    table: NDArray[np.float64],
-    y: NDArray[np.float64],
-    nodes: NDArray[np.bool_],
-    edges: NDArray[np.int64],
-) -> NodeGraph:
-    """The graph of one step from the rows ``nodes`` ``[N]`` of the table, in their order."""
-    place = np.cumsum(nodes) - 1
-    labels = torch.from_numpy(y[nodes]).float()[:, None]
-    return NodeGraph(
-        x=torch.from_numpy(table[nodes, 2:]).float(),
-        edge_index=torch.from_numpy(place[edges[nodes[edges[:, 0]]].T]),
-        y=labels,
-        mask=~labels[:, 0].isnan(),
-    )
 
 
 def _labels(path: Path, ids: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.float64]:

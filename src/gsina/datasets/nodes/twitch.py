@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack, read_gzip
+from gsina.datasets.nodes.whole_graphs import NodeGraph, check_ids, fingerprint, pack
+from gsina.datasets.raw.compressed_files import read_gzip
 from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file
 from gsina.errors import InputError
@@ -91,10 +92,7 @@ def load(*, undirected: bool = False, progress: OnProgress | None = None) -> Dat
         return Dataset("twitch", Task("binary", 1, "roc_auc", "node"), splits, tuple(notes))
 
     dataset = cached(f"twitch-v{VERSION}", make)
-    if not undirected:
-        return dataset
-    both = {split: graphs.to_undirected() for split, graphs in dataset.splits.items()}
-    return Dataset(dataset.name, dataset.task, both, dataset.notes)
+    return dataset.to_undirected() if undirected else dataset
 
 
 def read_country(name: str, progress: OnProgress | None = None) -> tuple[NodeGraph, list[str]]:

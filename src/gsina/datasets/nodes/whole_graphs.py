@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file, unpack
-from gsina.errors import InputError, MissingFileError
+from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 
 
@@ -37,6 +35,24 @@ class NodeGraph:
     mask: Tensor | None = None
 
 
+def induced(
+    x: NDArray[Any], edges: NDArray[np.int64], y: Tensor, kept: NDArray[np.bool_], mask: Tensor
+) -> NodeGraph:
+    """The graph of the nodes ``kept`` ``[N]``, in their order, and of the edges between them.
+
+    All nodes have features ``[N, F]``, labels and a mask ``[N]``; ``edges`` ``[E, 2]`` are all.
+    """
+    place = np.cumsum(kept) - 1
+    inside = edges[kept[edges].all(axis=1)]
+    rows = torch.from_numpy(kept)
+    return NodeGraph(
+        x=torch.from_numpy(x[kept]).float(),
+        edge_index=torch.from_numpy(place[inside.T]),
+        y=y[rows],
+        mask=mask[rows],
+    )
+
+
 def pack(graphs: Sequence[NodeGraph], environments: Sequence[int]) -> PackedGraphs:
     """Graphs end to end, each with the number of its environment."""
     packed = PackedGraphs.from_pyg(graphs, level="node")  # they name their tensors as PyG does
@@ -50,28 +66,7 @@ def node_archive(
     if at_hand(*members.values()):
         return
     path = raw_file(archive, progress=progress)
-    try:
-        unpack(path, {member: file.target for member, file in members.items()})
-    except OSError as error:
-        folder = next(iter(members.values())).target.parent
-        raise MissingFileError(
-            f"{path} cannot be unpacked to {folder} ({error.strerror or error}); unpack it there "
-            f"yourself, or point GSINA_DATA to a folder that can be written to."
-        ) from error
-
-
-def read_gzip(path: Path) -> bytes:
-    """Content of a gzip file.
-
-    Raises:
-        InputError: If it is not complete.
-    """
-    try:
-        return gzip.decompress(path.read_bytes())
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            f"{path} is not a complete gzip file ({error}); delete it and fetch it again."
-        ) from error
+    unpack(path, {member: file.target for member, file in members.items()})
 
 
 def check_ids(ids: NDArray[np.int64], count: int, source: Path, *, first: int = 1) -> None:

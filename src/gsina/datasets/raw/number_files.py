@@ -12,7 +12,12 @@ from gsina.errors import InputError
 
 
 def read_table(
-    text: bytes, source: str, dtype: type[Any] = np.int64, *, delimiter: str | None = ","
+    text: bytes,
+    source: str,
+    dtype: type[Any] = np.int64,
+    *,
+    delimiter: str | None = ",",
+    rows: int | None = None,
 ) -> NDArray[Any]:
     """Parse lines of equally many numbers.
 
@@ -21,6 +26,7 @@ def read_table(
         source: Its name, for the error.
         dtype: Type of the numbers.
         delimiter: What stands between two numbers, ``None`` for blanks.
+        rows: How many lines there must be, if that is known.
 
     Returns:
         The numbers ``[lines, columns]``.
@@ -31,12 +37,15 @@ def read_table(
     if not text.strip():
         raise InputError(f"{source} is empty; expected lines of numbers: fetch it again.")
     try:
-        return np.loadtxt(io.BytesIO(text), dtype=dtype, delimiter=delimiter, ndmin=2)
+        table = np.loadtxt(io.BytesIO(text), dtype=dtype, delimiter=delimiter, ndmin=2)
     except ValueError as error:
         raise InputError(
             f"{source} is truncated or altered ({error}); expected as many numbers in every "
             f"line: delete it and fetch it again."
         ) from error
+    if rows is not None:
+        check_rows(table, rows, source)
+    return table
 
 
 def read_column(

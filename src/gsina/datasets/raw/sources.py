@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import urllib.error
 import urllib.request
 import zipfile
@@ -179,6 +180,7 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
 
     Raises:
         InputError: If the file is not a complete zip archive or lacks a member.
+        MissingFileError: If the folder cannot be written to; says what to do.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -191,11 +193,16 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
                     )
                 # The shortest path is the official one; longer ones are copies further down.
                 with opened.open(min(found, key=len)) as source, write_aside(target) as out:
-                    while chunk := source.read(CHUNK):
-                        out.write(chunk)
+                    shutil.copyfileobj(source, out)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
             f"{archive} is not a complete zip archive ({error}); delete it and fetch it again."
+        ) from error
+    except OSError as error:
+        folder = os.path.commonpath([target.parent for target in members.values()])
+        raise MissingFileError(
+            f"{archive} cannot be unpacked to {folder} ({error.strerror or error}); unpack it "
+            f"there yourself, or point GSINA_DATA to a folder that can be written to."
         ) from error
 
 

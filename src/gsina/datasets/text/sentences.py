@@ -15,8 +15,6 @@ word for word part of a long training sentence; Graph-SST2, made of the same fil
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +22,9 @@ from pathlib import Path
 import torch
 
 from gsina.datasets.random_split import first_tenth_for_val
+from gsina.datasets.raw.compressed_files import read_gzip_text
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
-from gsina.errors import InputError, check_name
+from gsina.errors import check_name
 from gsina.graphs.task import Task
 
 
@@ -114,63 +113,50 @@ def _bad_line(path: Path, number: int, expected: str) -> ValueError:
     )
 
 
-def _file(path: str, sha256: str) -> RawFile:
-    return RawFile(f"sentiment/{path}.gz", sha256=(sha256,))
+#: Checksums of the files by collection, in the order that they are pooled.
+SHA256 = {
+    "sst2": {
+        "train.tsv": "66b956accc474c7c051718ca60a176dc293cb04521173dd1ef79c3bc382ce14d",
+        "dev.tsv": "849cf872044dbaf7d0b30fdbcf45fa39dc5f8934f068a97722a48e67ac721d83",
+        "test.tsv": "e3f938a64971859314cc9112350c3739d3e91239cdf9dfab86c7fdab87804dd5",
+    },
+    "sst5": {
+        "train.txt": "99b49f85736fcd8d173c834477fdb346a6450e46f9a582ea82bc36a78e9b24af",
+        "dev.txt": "62aa55c593d5c9807fae37e22d2aa0cfb8a8de303b37a5a5387e26757cfd5d7d",
+        "test.txt": "5c0bcaef8db98a2e037d398addb9773a8e458e4d3722a1e8495ab45dd2f0ad30",
+    },
+    "twitter": {
+        "train.raw": "cb19bb7a364dc91d65c5800db68c4030ed0f02c28ab9fad64690560a65adedae",
+        "test.raw": "5f5a6c95553d17981240b7d07e5d85cf28d783885d146aac1ba4b8fb7b91dcc0",
+    },
+}
+
+
+def _files(folder: str) -> tuple[RawFile, ...]:
+    return tuple(
+        RawFile(f"sentiment/{folder}/{name}.gz", sha256=(digest,))
+        for name, digest in SHA256[folder].items()
+    )
 
 
 CORPORA = {
     "sst2-text": Corpus(
         Task("binary", 1),
-        (
-            _file(
-                "sst2/train.tsv",
-                "66b956accc474c7c051718ca60a176dc293cb04521173dd1ef79c3bc382ce14d",
-            ),
-            _file(
-                "sst2/dev.tsv",
-                "849cf872044dbaf7d0b30fdbcf45fa39dc5f8934f068a97722a48e67ac721d83",
-            ),
-            _file(
-                "sst2/test.tsv",
-                "e3f938a64971859314cc9112350c3739d3e91239cdf9dfab86c7fdab87804dd5",
-            ),
-        ),
+        _files("sst2"),
         _parse_sst2,
         longest_test=4,
         shortest_train=9,
     ),
     "sst5-text": Corpus(
         Task("multiclass", 5),
-        (
-            _file(
-                "sst5/train.txt",
-                "99b49f85736fcd8d173c834477fdb346a6450e46f9a582ea82bc36a78e9b24af",
-            ),
-            _file(
-                "sst5/dev.txt",
-                "62aa55c593d5c9807fae37e22d2aa0cfb8a8de303b37a5a5387e26757cfd5d7d",
-            ),
-            _file(
-                "sst5/test.txt",
-                "5c0bcaef8db98a2e037d398addb9773a8e458e4d3722a1e8495ab45dd2f0ad30",
-            ),
-        ),
+        _files("sst5"),
         _parse_sst5,
         longest_test=10,
         shortest_train=20,
     ),
     "twitter-text": Corpus(
         Task("multiclass", 3),
-        (
-            _file(
-                "twitter/train.raw",
-                "cb19bb7a364dc91d65c5800db68c4030ed0f02c28ab9fad64690560a65adedae",
-            ),
-            _file(
-                "twitter/test.raw",
-                "5f5a6c95553d17981240b7d07e5d85cf28d783885d146aac1ba4b8fb7b91dcc0",
-            ),
-        ),
+        _files("twitter"),
         _parse_twitter,
         longest_test=13,
         shortest_train=23,
@@ -188,12 +174,7 @@ def read_file(file: RawFile, corpus: Corpus) -> list[Sentence]:
     """The sentences of one file."""
     path = raw_file(file)
     verify(path, file)
-    try:
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is not a complete gzip file of text ({error}); delete it and fetch it again."
-        ) from error
+    text = read_gzip_text(path, "gzip file of text")
     # Not splitlines(): tweets contain odd characters that it takes for line ends.
     return corpus.parse(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), path)
 

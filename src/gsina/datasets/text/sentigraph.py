@@ -11,6 +11,7 @@ val, 2 test) and ``_sentence_tokens.json``. The pickle is read without running a
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -196,14 +197,20 @@ def degree_split(sentences: Sentences) -> dict[str, Tensor]:
     enough = edges > 2
     train, val = first_tenth_for_val((enough & (degree >= SST2_TRAIN_DEGREE)).nonzero()[:, 0])
     test = (enough & (degree <= SST2_TEST_DEGREE)).nonzero()[:, 0]
-    sizes = (len(train), len(val), len(test))
-    if sizes != SST2_SIZES:
+    ids = {"train": train, "val": val, "test": test}
+    check_sizes("Graph-SST2", ids, SST2_SIZES)
+    return ids
+
+
+def check_sizes(name: str, ids: Mapping[str, Tensor], expected: tuple[int, int, int]) -> None:
+    """Raise if the splits of a dump have not as many sentences as published."""
+    sizes = tuple(len(part) for part in ids.values())
+    if sizes != expected:
         raise InputError(
-            f"{raw('Graph-SST2', 'edge_index.txt').target} and the files beside it give {sizes} "
-            f"sentences for train, val and test, expected {SST2_SIZES}; they are truncated or "
-            f"altered: fetch them again."
+            f"{raw(name, 'edge_index.txt').target} and the files beside it give {sizes} sentences "
+            f"for train, val and test, expected {expected}; they are truncated or altered: fetch "
+            f"them again."
         )
-    return {"train": train, "val": val, "test": test}
 
 
 def load_sst2() -> Dataset:

@@ -17,16 +17,14 @@ words.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gsina.datasets.degree_shift import degree_shift
+from gsina.datasets.raw.compressed_files import open_npz
 from gsina.datasets.raw.sources import RawFile, raw_file, verify
 from gsina.datasets.text.sentences import CORPORA, Corpus, Sentence, length_split, read_sentences
 from gsina.errors import InputError, check_name
@@ -138,26 +136,18 @@ class Vectors:
     def rows(self, words: list[str]) -> list[int]:
         """Row of each word; the last for words without a vector."""
         unknown = self.table.size(0) - 1
-        found = []
-        for word in words:
-            lower = word.lower()
-            row = self.row.get(lower)
-            found.append(self.row.get(STANDS_FOR.get(lower, ""), unknown) if row is None else row)
-        return found
+        known = (
+            word if word in self.row else STANDS_FOR.get(word, "") for word in map(str.lower, words)
+        )
+        return [self.row.get(word, unknown) for word in known]
 
 
 def read_vectors() -> Vectors:
     """The GloVe vectors of the words that occur in the collections."""
     path = raw_file(VECTORS)
     verify(path, VECTORS)
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            words, vectors = arrays["words"].tolist(), arrays["vec"]
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(
-            f"{path} is not a complete .npz file with plain arrays words and vec ({error}); delete "
-            f"it and fetch it again."
-        ) from error
+    with open_npz(path, "plain arrays words and vec") as arrays:
+        words, vectors = arrays["words"].tolist(), arrays["vec"]
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise InputError(
             f"{path} has {len(words)} words but vectors of shape {vectors.shape}; expected one row "

@@ -77,15 +77,9 @@ def _paint(axes: Axes, picture: Picture, words: Sequence[str]) -> None:
         height = 0.5 * (right - left) ** 0.8
         highest = max(highest, height)
         across = (left + right) / 2 - (right - left) / 2 * np.cos(turn)
-        axes.plot(across, height * np.sin(turn), color=GREY, lw=0.8, alpha=0.3, zorder=1)
-        axes.plot(
-            across,
-            height * np.sin(turn),
-            color=TRUE,
-            lw=EDGE_WIDTH * weight,
-            alpha=weight,
-            zorder=2,
-        )
+        up = height * np.sin(turn)
+        axes.plot(across, up, color=GREY, lw=0.8, alpha=0.3, zorder=1)
+        axes.plot(across, up, color=TRUE, lw=EDGE_WIDTH * weight, alpha=weight, zorder=2)
     area = PLAIN_AREA if picture.node is None else NODE_AREA * picture.node
     across, up = picture.place.T
     axes.scatter(across, up, s=area, c=TRUE, edgecolors="white", linewidths=0.7, zorder=3)

@@ -8,33 +8,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
-from gsina.explain.posthoc.frozen import FrozenModel, OnProgress
+from gsina.explain.posthoc.frozen import Explainer, FrozenModel, OnProgress
 from gsina.explain.posthoc.gnn_explainer import GNNExplainer
 from gsina.explain.posthoc.graphmask import GraphMask
 from gsina.explain.posthoc.pg_explainer import PGExplainer
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods.erm import ERM
 
-
-class Explainer(Protocol):
-    """A frozen dataclass of settings that can score the edges of graphs."""
-
-    def explain(
-        self,
-        model: FrozenModel,
-        graphs: PackedGraphs,
-        train: PackedGraphs | None = None,
-        progress: OnProgress | None = None,
-    ) -> Tensor:
-        """Scores ``[E]`` of the edges of ``graphs``; larger is more important."""
-        ...
-
+__all__ = ["EXPLAINERS", "Explainer", "explain_split", "make_explainer", "sample_graphs"]
 
 EXPLAINERS: dict[str, type[Explainer]] = {
     "gnnexplainer": GNNExplainer,

@@ -1,12 +1,13 @@
-"""`FrozenModel`: a trained plain network with the interface of PyG's explainers."""
+"""What the explainers share: a trained network as PyG's algorithms need it, and their course."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -42,6 +43,11 @@ class FrozenModel(nn.Module):
         self.predictor = copy.deepcopy(method.predictor).eval().requires_grad_(False)
         self.task: Task = method.task
 
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.parameters()).device
+
     def forward(self, x: Tensor, edge_index: Tensor, graphs: Batch) -> Tensor:
         """Logits ``[G, outputs]``, with the masks that an explainer has put on the layers.
 
@@ -76,43 +82,62 @@ class FrozenModel(nn.Module):
         )
 
 
-def training_graphs(train: PackedGraphs | None, who: str) -> PackedGraphs:
-    """The training graphs that an explainer needs, or an error that says so."""
-    if train is None or train.edge_index.size(1) == 0:
-        got = "none" if train is None else "graphs without any edge"
-        raise InputError(
-            f"{who} learns from training graphs, and got {got}; pass train=<the training split>."
-        )
-    return train
+class Training(NamedTuple):
+    """How an explainer learns and then scores.
 
-
-def learn_then_score(
-    learn: Iterator[None],
-    num_steps: int,
-    score: Callable[[Batch], Tensor],
-    graphs: PackedGraphs,
-    batch_size: int,
-    device: torch.device,
-    progress: OnProgress | None,
-) -> Tensor:
-    """Take all steps of an explainer's training, then score the edges ``[E]`` of ``graphs``.
-
-    Args:
-        learn: Takes a step whenever it is asked for the next item.
-        num_steps: Number of its steps.
-        score: Scores the edges of a batch.
-        graphs: The graphs to explain.
-        batch_size: Graphs of a batch.
-        device: Where a batch is scored.
-        progress: Called with the steps done and in all; a batch to explain is a step.
+    Attributes:
+        score: Scores the edges ``[E]`` of a batch that has some.
+        steps: Takes one step of training whenever it is asked for the next item.
+        num_steps: Number of these steps.
     """
-    total = num_steps + ceil(len(graphs) / batch_size)
-    for done, _ in enumerate(learn, start=1):
-        if progress:
-            progress(done, total)
-    parts = []
-    for done, batch in enumerate(graphs.batches(batch_size), start=num_steps + 1):
-        parts.append(score(batch.to(device)).cpu())
-        if progress:
-            progress(done, total)
-    return torch.cat(parts)
+
+    score: Callable[[Batch], Tensor]
+    steps: Iterable[None] = ()
+    num_steps: int = 0
+
+
+class Explainer(ABC):
+    """Settings, as a frozen dataclass, of a way to score the edges of graphs."""
+
+    batch_size: int
+
+    @abstractmethod
+    def training(self, model: FrozenModel, train: PackedGraphs | None) -> Training:
+        """How to learn from the training graphs, if at all, and to score."""
+
+    def explain(
+        self,
+        model: FrozenModel,
+        graphs: PackedGraphs,
+        train: PackedGraphs | None = None,
+        progress: OnProgress | None = None,
+    ) -> Tensor:
+        """Scores ``[E]`` of the edges of ``graphs``; larger is more important.
+
+        Args:
+            model: What is explained.
+            graphs: The graphs to explain.
+            train: Graphs to learn from, for explainers that do.
+            progress: Called with the steps done and in all; a batch to explain is a step.
+        """
+        score, steps, num_steps = self.training(model, train)
+        total = num_steps + ceil(len(graphs) / self.batch_size)
+        for done, _ in enumerate(steps, start=1):
+            if progress:
+                progress(done, total)
+        parts = []
+        for done, batch in enumerate(graphs.batches(self.batch_size), start=num_steps + 1):
+            parts.append(score(batch.to(model.device)).cpu() if batch.num_edges else torch.empty(0))
+            if progress:
+                progress(done, total)
+        return torch.cat(parts)
+
+    def training_graphs(self, train: PackedGraphs | None) -> PackedGraphs:
+        """The training graphs that an explainer needs, or an error that says so."""
+        if train is None or train.edge_index.size(1) == 0:
+            got = "none" if train is None else "graphs without any edge"
+            raise InputError(
+                f"{type(self).__name__} learns from training graphs, and got {got}; pass "
+                "train=<the training split>."
+            )
+        return train

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score
+from gsina.explain.posthoc.frozen import Explainer, FrozenModel, Training
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
 
 @dataclass(frozen=True)
-class GNNExplainer:
+class GNNExplainer(Explainer):
     """Settings of GNNExplainer (Ying et al., 2019), as implemented in PyG.
 
     One free logit per edge, and gradient descent on
@@ -39,28 +39,11 @@ class GNNExplainer:
     entropy: float = 1.0
     batch_size: int = 128
 
-    def explain(
-        self,
-        model: FrozenModel,
-        graphs: PackedGraphs,
-        train: PackedGraphs | None = None,
-        progress: OnProgress | None = None,
-    ) -> Tensor:
-        """Scores ``[E]`` of the edges of ``graphs``; needs no training graphs."""
-        device = next(model.parameters()).device
-        return learn_then_score(
-            iter(()),
-            0,
-            partial(self._explain_batch, model),
-            graphs,
-            self.batch_size,
-            device,
-            progress,
-        )
+    def training(self, model: FrozenModel, train: PackedGraphs | None) -> Training:
+        """Nothing is learned from other graphs."""
+        return Training(partial(self._explain_batch, model))
 
     def _explain_batch(self, model: FrozenModel, batch: Batch) -> Tensor:
-        if batch.num_edges == 0:
-            return batch.edge_index.new_empty(0, dtype=torch.float)
         algorithm = BatchedGNNExplainer(
             model,
             batch,

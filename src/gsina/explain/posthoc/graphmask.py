@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric import explain
 from torch_geometric.nn import MessagePassing
 
-from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score, training_graphs
+from gsina.explain.posthoc.frozen import Explainer, FrozenModel, Training
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
@@ -22,7 +22,7 @@ LEAST, MOST = -2.0, 30.0
 
 
 @dataclass(frozen=True)
-class GraphMask:
+class GraphMask(Explainer):
     """Settings of GraphMask (Schlichtkrull, De Cao, Titov, 2021), on PyG's implementation.
 
     In every layer a gate ``z`` of the two ends' states and the message, ``z m + (1 - z) b`` in
@@ -54,19 +54,12 @@ class GraphMask:
     multiplier_rate: float = 0.01
     batch_size: int = 128
 
-    def explain(
-        self,
-        model: FrozenModel,
-        graphs: PackedGraphs,
-        train: PackedGraphs | None = None,
-        progress: OnProgress | None = None,
-    ) -> Tensor:
-        """Train on ``train``; scores ``[E]`` of the edges of ``graphs``."""
-        train = training_graphs(train, "GraphMask")
-        device = next(model.parameters()).device
+    def training(self, model: FrozenModel, train: PackedGraphs | None) -> Training:
+        """Train one set of gates on all training graphs."""
+        train = self.training_graphs(train)
         gates = AmortisedGraphMask(
             model,
-            train.batch([0]).to(device),
+            train.batch([0]).to(model.device),
             lr=self.learning_rate,
             penalty_scaling=self.scaling,
             allowance=self.allowance,
@@ -79,12 +72,10 @@ class GraphMask:
             for step in gates.top_down():
                 for _ in range(self.epochs):
                     for batch in train.batches(self.batch_size, shuffle):
-                        yield step(batch.to(device))
+                        yield step(batch.to(model.device))
 
         steps = gates.num_layers * self.epochs * ceil(len(train) / self.batch_size)
-        return learn_then_score(
-            learn(), steps, gates.score, graphs, self.batch_size, device, progress
-        )
+        return Training(gates.score, learn(), steps)
 
 
 class AmortisedGraphMask(explain.GraphMaskExplainer):  # type: ignore[misc]
@@ -152,8 +143,6 @@ class AmortisedGraphMask(explain.GraphMaskExplainer):  # type: ignore[misc]
     @torch.no_grad()
     def score(self, batch: Batch) -> Tensor:
         """Chance that the gates of every edge are open, mean over the layers ``[E]``."""
-        if batch.num_edges == 0:
-            return batch.edge_index.new_empty(0, dtype=torch.float)
         self.look(batch)
         chances = [
             self._hard_concrete(self._logits(layer), summarize_penalty=False)[1]

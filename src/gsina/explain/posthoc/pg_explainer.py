@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import FrozenModel, OnProgress, learn_then_score, training_graphs
+from gsina.explain.posthoc.frozen import Explainer, FrozenModel, Training
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 
 
 @dataclass(frozen=True)
-class PGExplainer:
+class PGExplainer(Explainer):
     """Settings of PGExplainer (Luo et al., 2020), as implemented in PyG.
 
     An MLP ``2H -> 64 -> 1`` on the last layer's states of the two ends of an edge gives its logit.
@@ -46,16 +46,9 @@ class PGExplainer:
     temperature: tuple[float, float] = (5.0, 2.0)
     batch_size: int = 128
 
-    def explain(
-        self,
-        model: FrozenModel,
-        graphs: PackedGraphs,
-        train: PackedGraphs | None = None,
-        progress: OnProgress | None = None,
-    ) -> Tensor:
-        """Train on ``train``; scores ``[E]`` of the edges of ``graphs``."""
-        train = training_graphs(train, "PGExplainer")
-        device = next(model.parameters()).device
+    def training(self, model: FrozenModel, train: PackedGraphs | None) -> Training:
+        """Train one network on all training graphs."""
+        train = self.training_graphs(train)
         algorithm = BatchedPGExplainer(
             model,
             epochs=self.epochs,
@@ -65,24 +58,16 @@ class PGExplainer:
                 "edge_ent": self.entropy,
                 "temp": self.temperature,
             },
-        ).to(device)
+        ).to(model.device)
 
         def learn() -> Iterator[None]:
             shuffle = torch.Generator().manual_seed(torch.initial_seed())
             for epoch in range(self.epochs):
                 for batch in train.batches(self.batch_size, shuffle):
-                    yield algorithm.learn(epoch, model, batch.to(device))
+                    yield algorithm.learn(epoch, model, batch.to(model.device))
 
         steps = self.epochs * ceil(len(train) / self.batch_size)
-        return learn_then_score(
-            learn(),
-            steps,
-            partial(algorithm.score, model),
-            graphs,
-            self.batch_size,
-            device,
-            progress,
-        )
+        return Training(partial(algorithm.score, model), learn(), steps)
 
 
 class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]
@@ -109,8 +94,6 @@ class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]
     @torch.no_grad()
     def score(self, model: FrozenModel, batch: Batch) -> Tensor:
         """Scores ``[E]``."""
-        if batch.num_edges == 0:
-            return batch.edge_index.new_empty(0, dtype=torch.float)
         found = self(model, batch.x, batch.edge_index, target=batch.y, graphs=batch)
         scores: Tensor = found.edge_mask
         return scores
