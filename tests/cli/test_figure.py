@@ -13,7 +13,6 @@ import tiny_nodes
 from gsina.paper import tables
 from gsina.paper.figures import gallery
 from gsina.paper.figures.gallery import draw_gallery
-from gsina.paper.figures.separability import read_numbers
 from gsina.paper.report.properties import properties_page, rows_of
 from gsina.paper.tables.table import Cell, Table
 from gsina.runs.published import default_recipe
@@ -32,7 +31,7 @@ def test_separability_trains_draws_measures_and_fills_the_page(gsina, tmp_path: 
     first = gsina("figure", "separability", *SMALL, "--seeds", "0,1")
     assert first.exit_code == 0
     assert first.output.count("validation accuracy") == 6
-    runs = read_numbers(tmp_path / "results/separability.json")
+    runs = json.loads((tmp_path / "results/separability.json").read_text())["runs"]
     assert [(run["recipe"]["method"]["name"], run["seed"]) for run in runs] == [
         (name, seed) for seed in (0, 1) for name in ("gsat", "dir", "gsina")
     ]

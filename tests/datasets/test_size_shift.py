@@ -11,8 +11,9 @@ import torch
 from gsina.datasets import size_shift as tu_size
 from gsina.datasets.catalog import DATASETS, load_dataset
 from gsina.datasets.raw.sources import at_hand
-from gsina.datasets.size_shift import TUSource, class_counts, size_split
+from gsina.datasets.size_shift import TUSource, size_split
 from gsina.datasets.tu import tu_file
+from gsina.graphs.packed import PackedGraphs
 
 #: Sizes, and class counts of the pool and of test.
 REAL = {
@@ -21,6 +22,11 @@ REAL = {
     "proteins": ((511, 56, 112), [238, 329], [101, 11], 3, 138.9),
     "dd": ((533, 59, 118), [210, 382], [94, 24], 89, 746.4),
 }
+
+
+def class_counts(graphs: PackedGraphs) -> list[int]:
+    assert graphs.y is not None
+    return torch.bincount(graphs.y, minlength=2).tolist()
 
 
 def test_split_by_quantiles() -> None:

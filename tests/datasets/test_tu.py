@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from gsina.datasets import tu
-from gsina.datasets.raw.sources import at_hand
-from gsina.datasets.tu import read_archive, read_tu, tu_file
+from gsina.datasets.raw.sources import at_hand, raw_file
+from gsina.datasets.tu import read_archive, tu_file
 
 #: A path of three nodes, then a pair of nodes; labels 5 and -1.
 PARTS = {
@@ -91,12 +91,12 @@ def test_by_name_from_the_data_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("GSINA_DATA", str(tmp_path))
     monkeypatch.setenv("GSINA_OFFLINE", "1")
     path = archive(tmp_path / "tu" / "TINY.zip", PARTS)
-    for source in ("TINY", path, str(path)):
-        assert len(read_tu(source)) == 2
+    assert raw_file(tu_file("TINY")) == path
+    assert len(read_archive(path).graphs) == 2
     with pytest.raises(FileNotFoundError, match=r"tu/NONE\.zip is missing"):
-        read_tu("NONE")
+        raw_file(tu_file("NONE"))
     with pytest.raises(ValueError, match="cannot be the name"):
-        read_tu("../TINY")
+        tu_file("../TINY")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_real_archives(
 ) -> None:
     if not at_hand(tu_file(name)):
         pytest.skip(f"{name}.zip is not in the data folder")
-    graphs = read_tu(name)
+    graphs = read_archive(raw_file(tu_file(name))).graphs
     assert len(graphs) == sum(classes)
     assert graphs.x.shape == (nodes, features)
     assert graphs.edge_index.size(1) == edges

@@ -133,9 +133,3 @@ def _shuffled(ids: dict[str, Tensor], count: int, seed: int) -> dict[str, Tensor
 
 def _permutation(count: int, seed: int) -> Tensor:
     return torch.from_numpy(np.random.default_rng(seed).permutation(count))
-
-
-def class_counts(graphs: PackedGraphs) -> list[int]:
-    """Number of graphs of each of the two classes."""
-    assert graphs.y is not None
-    return torch.bincount(graphs.y, minlength=2).tolist()

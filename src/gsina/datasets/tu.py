@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.raw.number_files import read_table
-from gsina.datasets.raw.sources import OnProgress, RawFile, raw_file
+from gsina.datasets.raw.sources import RawFile
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 
@@ -39,7 +39,7 @@ class TUData:
 
     Attributes:
         name: Name of the dataset, as in its file names.
-        graphs: The graphs; see :func:`read_tu`.
+        graphs: The graphs; see :func:`read_archive`.
         classes: The graph label of the file for each class 0, 1, ...; empty without labels.
         extra: Further columns that were asked for, one row per edge, in the order of the edges.
     """
@@ -67,8 +67,8 @@ def tu_file(name: str) -> RawFile:
     return RawFile(f"tu/{name}.zip", URL.format(name=name))
 
 
-def read_tu(path_or_name: Path | str, *, progress: OnProgress | None = None) -> PackedGraphs:
-    """Read a TU dataset.
+def read_archive(path: Path, extra: Sequence[str] = ()) -> TUData:
+    """Read a TU archive together with further edge columns, such as ``edge_gt``.
 
     * ``x``: node attributes, then node labels as one-hot columns, one for each number from the
       least label to the greatest (as PyG has them); a constant 1 if there are neither.
@@ -77,19 +77,6 @@ def read_tu(path_or_name: Path | str, *, progress: OnProgress | None = None) -> 
       attributes, float ``[G, K]``, where there are no labels.
 
     Edges are kept as they are in the file (mostly both directions), ordered by graph.
-
-    Args:
-        path_or_name: A zip file (:class:`~pathlib.Path`, or text that ends in ``.zip``), or the
-            name of a dataset, which is looked for in the data folder and downloaded otherwise.
-        progress: Called during a download.
-    """
-    if isinstance(path_or_name, str) and not path_or_name.endswith(".zip"):
-        path_or_name = raw_file(tu_file(path_or_name), progress=progress)
-    return read_archive(Path(path_or_name)).graphs
-
-
-def read_archive(path: Path, extra: Sequence[str] = ()) -> TUData:
-    """Read a TU archive together with further edge columns, such as ``edge_gt``.
 
     Raises:
         InputError: If the archive is broken, a file is missing, or files contradict each other.

@@ -60,11 +60,6 @@ def windows(year: NDArray[np.int64]) -> dict[str, tuple[NDArray[np.bool_], NDArr
     }
 
 
-def read_years() -> NDArray[np.int64]:
-    """Year of every paper ``[N]``."""
-    return read_column(*_text("node_year"))
-
-
 def _prepare() -> Dataset:
     papers, citations = (_count("num-node-list"), _count("num-edge-list"))
     x, edges = _table("node-feat", papers, np.float32), _table("edge", citations)

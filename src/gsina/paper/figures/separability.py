@@ -6,7 +6,6 @@ and GSINA, and measures, for all three, what the property table of the paper say
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -91,15 +90,6 @@ def write_figure_one(
     page = docs / "properties.md"
     write_properties(page, rows_of(results))
     return [picture, numbers, page]
-
-
-def read_numbers(path: Path) -> list[dict[str, Any]]:
-    """The results in the file that :func:`write_figure_one` wrote; none if it is not there."""
-    try:
-        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["runs"]
-    except FileNotFoundError:
-        return []
-    return found
 
 
 def one_batch(graphs: PackedGraphs) -> PackedGraphs:
