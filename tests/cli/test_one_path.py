@@ -134,3 +134,41 @@ def test_a_recipe_that_needs_a_file_that_is_gone(gsina, tmp_path):
     said = fails(lambda: gsina("train", "--out", "run", "--resume", "--epochs", 2))
     assert "m.csv" in said
     assert (tmp_path / "run" / "result.json").exists()
+
+
+def test_a_start_that_failed_does_not_block_the_folder(gsina, tmp_path):
+    molecules(tmp_path / "m.csv")
+    (tmp_path / "out").mkdir()
+    note = {"format": 2, "seed": 0, "fingerprint": "of another file"}
+    (tmp_path / "out" / "run.json").write_text(json.dumps(note))
+    (tmp_path / "out" / "unreadable.csv").write_text("row,reason")
+    done = gsina("train", "m.csv", "--target", "active", "--epochs", 1, "--out", "out")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "out" / "unreadable.csv").exists()
+    note = "{"
+    (tmp_path / "out" / "run.json").write_text(note)
+    assert "is damaged" in fails(lambda: gsina("train", "--out", "out", "--resume"))
+
+
+def test_the_result_names_the_ratio_that_was_chosen(gsina, tmp_path):
+    assert gsina("train", *SMALL, "--ratio", "auto", "--out", "run").exit_code == 0
+    settings = result(tmp_path / "run")["method_settings"]
+    model = json.loads((tmp_path / "run" / "model" / "model.json").read_text())
+    assert settings["ratio"] == model["architecture"]["method_options"]["ratio"]
+    assert "ratio" not in result(tmp_path / "run")["recipe"]["method"]["options"]
+    assert "a search chooses the ratio itself" in fails(
+        lambda: gsina("tune", *SMALL, "--set", "ratio=auto", "--out", "search")
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"format": "molecules", "files": ["a.csv"]}, "option smiles of molecules is missing"),
+        ({"format": "molecules", "files": []}, "got 0 files, expected 1"),
+        ({"format": "nodes", "files": ["a.csv"]}, "got 1 files, expected 2: nodes_csv, edges_csv"),
+    ],
+)
+def test_recipes_for_files_that_lack_something(data, said) -> None:
+    with pytest.raises(ValueError, match=said):
+        Recipe.parse({"data": data, "method": {"name": "erm"}})

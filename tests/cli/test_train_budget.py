@@ -77,6 +77,8 @@ def test_what_goes_with_no_budget_is_refused_in_one_sentence(
 def test_a_recipe_that_is_to_choose_a_ratio_has_no_budget(gsina: Invoke, tmp_path: Path) -> None:
     recipe = gsina(*SPMOTIF, "--ratio", "auto", "--show-recipe").output
     assert "auto_ratio = true" in recipe
-    (tmp_path / "both.toml").write_text(recipe.replace("ratio = 0.6", "budget = 8.0"))
+    assert "ratio = 0.6" not in recipe  # the published one, which is not used
+    both = recipe.replace('name = "gsina"', 'name = "gsina"\noptions = { budget = 8.0 }')
+    (tmp_path / "both.toml").write_text(both)
     done = gsina("train", "--recipe", "both.toml")
     assert "got ratio auto and budget 8.0; leave one out." in done.stderr

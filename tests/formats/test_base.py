@@ -88,3 +88,22 @@ def test_what_no_file_can_give_is_said() -> None:
 def test_the_origin_has_the_first_word() -> None:
     data = replace(tiny.dataset(2), origin=Origin(reading={"kind": "graphs", "version": 1}))
     assert reading_of(data) == {"kind": "graphs", "version": 1}
+
+
+def test_one_mutual_pair_does_not_make_a_graph_undirected(tmp_path: Path) -> None:
+    """A model must read its own training graph as it was."""
+    one_way = [[0, 1], [1, 2], [2, 3], [3, 2]]
+    edges = torch.tensor(one_way).T
+    data = tiny_nodes.dataset(nodes=4)
+    graph = replace(data.train[[0]], edge_index=edges, edge_ptr=torch.tensor([0, 4]))
+    mixed = replace(data, splits={"train": graph, "val": graph})
+    assert reading_of(mixed)["directed"]
+    nodes, pairs = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    width = graph.x.size(1)
+    header = ",".join(["id", *(f"f{i}" for i in range(width)), "label"])
+    rows = [",".join([f"n{i}", *("0.5" for _ in range(width)), "a"]) for i in range(4)]
+    nodes.write_text("\n".join([header, *rows]))
+    pairs.write_text("\n".join(["source,target", *(f"n{a},n{b}" for a, b in one_way)]))
+    again = format_of(reading_of(mixed)).read_again([nodes, pairs], reading_of(mixed))
+    assert again.graphs.edge_index.T.tolist() == one_way
+    assert again.graphs.x.size(1) == width  # without the column of labels

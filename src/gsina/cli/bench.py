@@ -216,7 +216,7 @@ def _without_data(jobs: list[Job]) -> set[str]:
         except (FileNotFoundError, ImportError) as problem:
             missing.add(data.name)
             show.say(f"left out, no data of {data.name}: {problem}", "yellow")
-        except ValueError:
+        except InputError:
             continue  # every run that needs the data reports it
     return missing
 

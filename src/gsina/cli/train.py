@@ -231,7 +231,7 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
     claim(out, recipe, seed, resume=resume, force=force)
     try:
         dataset = load_with_bar(recipe.data)
-        note_run(out, recipe, seed, dataset, force=force)
+        note_run(out, recipe, seed, dataset, resume=resume)
         ranks.agree("the data are prepared")
         _introduce(plan, dataset, ranks)
         with Epochs(recipe.method.name, recipe.optimiser.epochs, dataset.task.metric) as bar:

@@ -169,7 +169,7 @@ def reading_of(dataset: Dataset) -> dict[str, Any] | None:
         return None
     train = dataset.train
     columns = {"targets": list(dataset.target_names) or ["label"]}
-    reading = graph_reading(train, columns=columns, directed=train.reverse is None)
+    reading = graph_reading(train, columns=columns, directed=not train.undirected)
     edges = train.edge_attr
     if edges is not None and len(edges) and bool((edges == edges[0]).all()):
         reading["edge_constant"] = edges[0].tolist()  # so that new files may leave it out

@@ -16,7 +16,15 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.formats import tensor_files
 from gsina.formats.assemble import NodeGraph, assemble, file_name
-from gsina.formats.table import Records, check_columns, fingerprint, in_pieces, records, table_rows
+from gsina.formats.table import (
+    Records,
+    check_columns,
+    fingerprint,
+    header,
+    in_pieces,
+    records,
+    table_rows,
+)
 from gsina.graphs.cells import number
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
@@ -202,10 +210,17 @@ def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None
         id=columns["id"],
         source=columns["source"],
         target=columns["target"],
-        features=reading.get("features"),
+        features=_features(files[0], columns, reading.get("features")),
         directed=bool(reading.get("directed", False)),
     )
     return replace(found, table=(row.cells for row in table_rows(files[0])))
+
+
+def _features(nodes: Path, columns: dict[str, Any], named: list[str] | None) -> Sequence[str]:
+    """The columns that a model was trained on; without names, all but the id and the labels."""
+    if named is not None:
+        return named
+    return [name for name in header(nodes) if name not in (columns["id"], *columns["targets"])]
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
@@ -218,7 +233,7 @@ def reading_of(dataset: Dataset) -> dict[str, Any] | None:
         "kind": "nodes",
         "version": 1,
         "columns": columns | {"targets": list(dataset.target_names) or ["label"]},
-        "directed": train.reverse is None,
+        "directed": not train.undirected,
         "features": None,
     }
 

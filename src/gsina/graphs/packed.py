@@ -85,6 +85,15 @@ class PackedGraphs(GraphFields):
         return None if reverse is None else reverse - self.edge_ptr[edge_graph]
 
     @property
+    def undirected(self) -> bool:
+        """Whether every edge between two nodes has its opposite."""
+        if self.reverse is None:
+            return False
+        start = self.edge_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
+        alone = self.reverse + start == torch.arange(self.edge_index.size(1))
+        return not bool((alone & (self.edge_index[0] != self.edge_index[1])).any())
+
+    @property
     def num_features(self) -> int:
         """Width of the node features."""
         return self.x.size(1)

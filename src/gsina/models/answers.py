@@ -40,7 +40,7 @@ def answer_names(model: Model) -> list[str]:
 
 
 def answers(model: Model, logits: Tensor) -> list[list[str]]:
-    """The text of the cells, one row a graph (or node)."""
+    """The text of the cells, one row per graph (or node)."""
     task = model.task
     if task.kind == "regression":
         return [[_number(value) for value in row] for row in logits.tolist()]

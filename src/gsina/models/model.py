@@ -21,7 +21,7 @@ from gsina.methods import Method, build_method, make_config
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
-from gsina.training.evaluate import Predictions, predict, score
+from gsina.training.evaluate import Predictions, evaluation_size, predict, score
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,18 @@ class Model:
         count = self.task.outputs if self.task.kind == "multiclass" else 2
         return Classes(self.class_names or tuple(range(count)), self.task)
 
-    def predict(self, graphs: PackedGraphs, batch_size: int = 128) -> Predictions:
-        """Logits, or values in the units of the targets, and attention of every graph in order."""
+    def predict(self, graphs: PackedGraphs, batch_size: int | None = None) -> Predictions:
+        """Logits, or values in the units of the targets, and attention of every graph in order.
+
+        Args:
+            graphs: Graphs with the features of the training.
+            batch_size: Graphs per batch; by default as in the evaluation of the training, which
+                matters to methods whose answers depend on the batch.
+        """
         self.check(graphs)
+        if batch_size is None:
+            trained_with = self.training.get("settings", {}).get("batch_size", 128)
+            batch_size = evaluation_size(self.method, trained_with)
         (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
         found = predict(self.method, scaled, batch_size)
         if self.scale is not None:

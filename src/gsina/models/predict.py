@@ -228,4 +228,4 @@ def _write(
 
 
 def _json(cell: str) -> Any:
-    return json.loads(cell) if cell else None
+    return None if cell in ("", "nan", "inf", "-inf") else json.loads(cell)

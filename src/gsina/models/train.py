@@ -184,13 +184,12 @@ def train_model(
 Scores = dict[str, dict[str, float]]
 
 
-def score_splits(model: Model, dataset: Dataset, batch_size: int = 128) -> tuple[Scores, Scores]:
+def score_splits(model: Model, dataset: Dataset) -> tuple[Scores, Scores]:
     """Scores on every labelled split, and the main metric of every target if there are several.
 
     Args:
         model: The model.
         dataset: Its data.
-        batch_size: Graphs per batch of the evaluation.
     """
     task = model.task
     several = task.outputs > 1 and task.kind != "multiclass"
@@ -202,7 +201,7 @@ def score_splits(model: Model, dataset: Dataset, batch_size: int = 128) -> tuple
         y = graphs.labels(task.level)
         if not len(graphs) or y is None:
             continue
-        found = model.predict(graphs, batch_size)
+        found = model.predict(graphs)
         scores[split] = model.score(graphs, found)
         logits = found.logits
         if task.level == "node" and graphs.mask is not None:

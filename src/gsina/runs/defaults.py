@@ -54,6 +54,7 @@ def file_recipe(
         if not nodes:
             raise InputError("neighbours are for node-level data, got graphs; leave them out.")
         usual |= SAMPLED_OPTIMISER
+    usual_patience = NODE_PATIENCE if nodes else PATIENCE
     return Recipe.parse(
         {
             "data": {
@@ -66,7 +67,7 @@ def file_recipe(
             "optimiser": usual | optimiser,
             "selection": {
                 "rule": "strict-best",
-                "patience": patience or (NODE_PATIENCE if nodes else PATIENCE),
+                "patience": usual_patience if patience is None else patience,
             },
             "auto_ratio": auto,
         }

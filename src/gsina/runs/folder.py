@@ -56,14 +56,11 @@ def read_run(out: Path) -> tuple[Recipe, int]:
             "one."
         )
     check_version(out)
-    try:
-        old = noted.get("own") or noted.get("recipe")  # as version 0.1 had it
-        recipe = Recipe.parse(old) if old else Recipe.read(out / RECIPE)
-        return recipe, int(noted["seed"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{out / RUN} does not describe a run ({error}); choose another --out."
-        ) from error
+    old = noted.get("own") or noted.get("recipe")  # as version 0.1 had it
+    recipe = Recipe.read(out / RECIPE) if old is None else Recipe.parse(old)
+    if not isinstance(noted.get("seed"), int):
+        raise InputError(f"{out / RUN} names no seed; choose another --out, or use --force.")
+    return recipe, int(noted["seed"])
 
 
 def check_version(out: Path) -> None:
@@ -131,7 +128,7 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
 
 
 def note_run(
-    out: Path, recipe: Recipe, seed: int, dataset: Dataset, *, force: bool = False
+    out: Path, recipe: Recipe, seed: int, dataset: Dataset, *, resume: bool = False
 ) -> None:
     """Note in the folder which run it holds, and the rows of its file that could not be read.
 
@@ -140,12 +137,12 @@ def note_run(
         recipe: What is trained.
         seed: With which seed.
         dataset: The data.
-        force: Remove the files of an earlier run.
+        resume: Whether the run in the folder continues; otherwise its leftovers are removed.
 
     Raises:
         InputError: The run was started on other content of the file.
     """
-    if force:
+    if not resume:
         for folder in _folders(out):
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
@@ -167,11 +164,20 @@ def note_run(
 
 
 def _noted(out: Path) -> dict[str, Any]:
+    """What ``run.json`` says; nothing if there is none.
+
+    Raises:
+        InputError: It is damaged.
+    """
     try:
         content = json.loads((out / RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except OSError:
         return {}
-    return content if isinstance(content, dict) else {}
+    except ValueError:
+        content = None
+    if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
+        raise InputError(f"{out / RUN} is damaged; start the run again with --force.")
+    return content
 
 
 def _folders(out: Path) -> list[Path]:

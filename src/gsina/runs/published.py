@@ -67,6 +67,8 @@ def default_recipe(
         part = changes.setdefault(parts[check_name(name, parts, "setting")], {})
         part[name] = value
     values = _merge(values, changes)
+    if auto or "budget" in settings_of_method:  # in place of the published ratio
+        values["method"]["options"].pop("ratio", None)
     if method == "gsat":
         # GSAT may select an epoch only once its prior has settled.
         config = make_config(method, values["method"]["options"])

@@ -29,7 +29,7 @@ from gsina.errors import InputError, MissingFileError, check_name
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
-from gsina.models.train import Plan, first_epoch
+from gsina.models.train import Plan, check_budget, first_epoch
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
@@ -95,6 +95,16 @@ class FileData(_Part):
     def _known(self) -> FileData:
         chosen = FORMATS[check_name(self.format, FORMATS, "format")]
         check_options(chosen.read, self.options, self.format, leave_out=("on_progress",))
+        parameters = _signature(chosen.read)[0].values()
+        files = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        if len(self.files) != len(files):
+            raise InputError(
+                f"got {len(self.files)} files, expected {len(files)}: {', '.join(files)}"
+            )
+        for one in parameters:
+            needed = one.kind is one.KEYWORD_ONLY and one.default is one.empty
+            if needed and one.name not in self.options:
+                raise InputError(f"option {one.name} of {self.format} is missing")
         return self
 
     @property
@@ -191,6 +201,12 @@ class Recipe(_Part):
     optimiser: OptimiserPart = Field(default_factory=OptimiserPart)
     selection: SelectionPart = Field(default_factory=SelectionPart)
     auto_ratio: bool = False
+
+    @model_validator(mode="after")
+    def _can_choose(self) -> Self:
+        if self.auto_ratio:
+            check_budget(self.method.name, self.method.options | {"ratio": "auto"})
+        return self
 
     @classmethod
     def parse(cls, values: dict[str, Any]) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from gsina.errors import InputError
 from gsina.explain.report import write_report
 from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
-from gsina.methods import Method, build_method, make_config
+from gsina.methods import Method, build_method
 from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.train import score_splits, train_model
@@ -21,7 +21,6 @@ from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything
 from gsina.training.distributed import Ranks, leave
-from gsina.training.evaluate import evaluation_size
 from gsina.training.listeners import Listener
 from gsina.training.loop import Progress, write_log
 
@@ -89,8 +88,7 @@ def run(
         leave()
         if not ranks.first:
             return Run(model, dataset, {})
-    size = evaluation_size(model.method, recipe.optimiser.batch_size)
-    scores, targets = score_splits(model, dataset, size)
+    scores, targets = score_splits(model, dataset)
     model = replace(model, metrics=scores)
     result = describe(recipe, seed, progress, model, dataset, session) | {"targets": targets}
     if out is not None:
@@ -134,7 +132,7 @@ def describe(
         "seconds_per_epoch": seconds[len(seconds) // 2] if seconds else None,
         "notes": list(dataset.notes),
         "unreadable": len(dataset.origin.unreadable),
-        "method_settings": asdict(make_config(recipe.method.name, recipe.method.options)),
+        "method_settings": model.architecture.method_options,
         # Of the last session that trained; a resumed run may have several.
         **sessions[-1],
         "sessions": sessions,

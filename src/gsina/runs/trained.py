@@ -60,7 +60,7 @@ def trained(
             report=False,
             listeners=listeners,
         )
-    if (Recipe.parse(result["recipe"]), result.get("seed")) != (recipe, seed):
+    if (Recipe.parse(result.get("recipe", {})), result.get("seed")) != (recipe, seed):
         raise InputError(
             f"{folder} holds a model of another recipe or seed than the one to explain; choose "
             "another folder."
@@ -83,6 +83,8 @@ def load_run(folder: Path) -> Run:
         raise MissingFileError(
             f"there is no finished run in {folder}; make one with `gsina train ... --out {folder}`."
         ) from None
+    except InputError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{folder / RESULT} is not the result of a run ({error}); train it again."

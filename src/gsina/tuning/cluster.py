@@ -8,7 +8,6 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.runs.ray_cluster import RETRIES, connect
-from gsina.training import Diverged
 from gsina.tuning.study import Search, TrialResult, ended, open_study, run_trial
 
 HERE = ("auto", "localhost", "127.0.0.1", "[::1]")
@@ -100,5 +99,5 @@ def _run_remote(
     torch.set_num_threads(1)
     try:
         return run_trial(search, open_study(search, storage, name), turn), None
-    except (ValueError, Diverged, OSError) as error:
+    except (InputError, OSError) as error:
         return None, str(error)

@@ -56,6 +56,10 @@ class Search:
         cls, recipe: Recipe, dataset: Dataset, *, fixed: Collection[str] = (), seed: int = 0
     ) -> Search:
         """A search from a recipe; the settings named in ``fixed`` stay as they are."""
+        if recipe.auto_ratio:
+            raise InputError(
+                "a search chooses the ratio itself; leave ratio=auto out, or give a number to keep."
+            )
         return cls(recipe, without_test(dataset), knobs_of(recipe, fixed), seed)
 
     @property
