@@ -61,6 +61,9 @@ def test_every_run_predicts_and_explains(gsina, tmp_path):
     wrong = gsina("predict", "named", "narrow.jsonl", "-o", "narrow.csv")
     assert wrong.exit_code == 0  # a bad row costs that row
     assert "its nodes have 2 features" in (tmp_path / "narrow.csv").read_text()
+    assert "its nodes have 2 features" in " ".join(wrong.output.split())
+    nothing = gsina("explain", "named", "narrow.jsonl", "-o", "narrow.html")
+    assert "its nodes have 2 features" in " ".join(nothing.output.split())
 
 
 def test_galleries_of_runs_on_files(gsina, tmp_path):
@@ -117,6 +120,14 @@ def test_a_bug_shows_its_traceback_and_where_to_report_it(monkeypatch):
     done = CliRunner().invoke(app, ["methods"])
     assert isinstance(done.exception, ZeroDivisionError)  # Python prints its traceback
     assert "this is a bug in gsina; please report it" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("wrong", ["train --epoch 1", "trian", "predict", "train a.csv --epochs x"])
+def test_a_typo_is_no_bug(wrong: str) -> None:
+    done = CliRunner().invoke(app, wrong.split())
+    assert done.exit_code == 2
+    assert "bug in gsina" not in done.output
+    assert "Usage" in done.output
 
 
 def fails(call: Callable[..., object]) -> str:

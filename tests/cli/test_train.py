@@ -208,7 +208,9 @@ def test_a_disk_that_refuses(gsina, monkeypatch, number, part):
 def test_a_broken_note_of_the_run(gsina, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text(json.dumps({"seed": 0}))
-    assert_sentence(gsina("train", "--out", "run", "--resume"), "run.json", "does not describe")
+    assert_sentence(gsina("train", "--out", "run", "--resume"), "there is no recipe file")
+    (tmp_path / "run" / "run.json").write_text(json.dumps({"format": "two"}))
+    assert_sentence(gsina("train", "--out", "run", "--resume"), "run.json", "is damaged")
 
 
 @pytest.mark.parametrize("what", ["spmotif", "graphs.jsonl"])

@@ -69,6 +69,7 @@ def test_molecules_of_a_benchmark_come_as_smiles() -> None:
     reading = reading_of(data)
     assert format_of(reading).molecules
     assert format_of(reading).version(reading) == reading["version"] == FEATURES_VERSION
+    assert format_of(reading_of(replace(data, edge_sizes=()))).molecules  # bonds left out
     drugs = replace(tiny.dataset(2), name="drugood-ec50-size")
     assert reading_of(drugs)["features"] == "drugood"
 

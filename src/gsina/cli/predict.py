@@ -87,7 +87,7 @@ def predict(
         done = predict_files(
             model, files, out, names=smiles, with_attention=attention, on_rows=count.update
         )
-    lost = f", {done.unreadable:,} could not be read (see the column reason)"
+    lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
     if beside:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
-from click import ClickException
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Column, Table
@@ -56,12 +55,15 @@ def errors_as_sentences() -> Iterator[None]:
     """
     try:
         yield
-    except (BrokenPipeError, typer.Exit, typer.Abort, ClickException):
+    except BrokenPipeError:
         raise
     except KeyboardInterrupt:
         error("interrupted.")
         raise typer.Exit(INTERRUPTED) from None
     except Exception as problem:
+        # The command line itself: a wrong option, or the end of a command.
+        if hasattr(problem, "exit_code") or isinstance(problem, typer.Abort):
+            raise
         sentence = _sentence(problem)
         if sentence is None:
             error(f"this is a bug in gsina; please report it to {REPORT_TO}, with this traceback:")
@@ -122,7 +124,8 @@ def split_sizes(dataset: Dataset) -> str:
     sizes = []
     for split in in_order(dataset.splits):
         graphs = dataset.splits[split]
-        count = len(graphs) if graphs.mask is None else int(graphs.mask.sum())
+        count = len(graphs) if dataset.task.level == "graph" else graphs.x.size(0)
+        count = count if graphs.mask is None else int(graphs.mask.sum())
         sizes.append(f"{count:,} {split_name(split, dataset.shifted)}")
     return f"{', '.join(sizes)} {dataset.task.level}s"
 

@@ -84,11 +84,12 @@ def _explain_rows(
                     one = RankedGraph(float(sure[graph]), order, name, *_one(graphs, found, graph))
                     (heapq.heappushpop if len(best) >= top else heapq.heappush)(best, one)
         summary.rows += len(chunk.rows)
-        summary.unreadable += len(chunk.reasons)
+        summary.count_unreadable(chunk.reasons)
         if on_rows is not None:
             on_rows(summary.rows)
     if not best:
-        raise InputError(f"{file} has no row that can be read, so there is nothing to show.")
+        why = f" (the first: {summary.first_reason})" if summary.first_reason else ""
+        raise InputError(f"{file} has no row that can be read{why}, so there is nothing to show.")
     best.sort(reverse=True)
     page(
         path=out,

@@ -153,7 +153,8 @@ def version_of(reading: dict[str, Any]) -> int:
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:
     """How to read molecules of the benchmarks from a table of SMILES."""
     columns = {"smiles": "smiles", "targets": list(dataset.target_names)}
-    if (dataset.node_sizes, dataset.edge_sizes) == (ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES):
+    bonds = dataset.edge_sizes in (BOND_FEATURE_SIZES, ())  # a benchmark may leave them out
+    if dataset.node_sizes == ATOM_FEATURE_SIZES and bonds:
         return {"kind": "molecules", "version": FEATURES_VERSION, "columns": columns}
     if dataset.name.startswith("drugood-"):
         features = {"features": "drugood", "version": DRUGOOD_VERSION}

@@ -111,7 +111,10 @@ def find_model(folder: Path) -> Path:
             f"gsina train --out {folder} --resume."
         )
     if (folder / "result.json").exists():
-        raise MissingFileError(f"the run in {folder} has lost its model; train it again.")
+        raise MissingFileError(
+            f"the run in {folder} has lost its model; make it again from its checkpoint with "
+            f"gsina train --out {folder} --resume."
+        )
     raise MissingFileError(
         f"there is no model in {folder}: expected {META} and {WEIGHTS}, as `gsina train "
         "<your file> --out <folder>` writes them."

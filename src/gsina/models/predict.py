@@ -35,14 +35,21 @@ class Summary:
     Attributes:
         rows: Rows of the file.
         unreadable: Those without a prediction.
+        first_reason: Why the first of them could not be read.
         seconds: Total time.
         model_seconds: Time of the model itself.
     """
 
     rows: int = 0
     unreadable: int = 0
+    first_reason: str = ""
     seconds: float = 0.0
     model_seconds: float = 0.0
+
+    def count_unreadable(self, reasons: dict[int, str]) -> None:
+        """Add the rows of a piece that could not be read, by their reasons."""
+        self.unreadable += len(reasons)
+        self.first_reason = self.first_reason or next(iter(reasons.values()), "")
 
 
 def predict_files(
@@ -144,7 +151,7 @@ def _predicted(
             for place, row in zip(chunk.position.tolist(), answered, strict=True):
                 cells[place][:width] = row
         summary.rows += len(chunk.rows)
-        summary.unreadable += len(chunk.reasons)
+        summary.count_unreadable(chunk.reasons)
         yield from zip(chunk.rows, cells, strict=True)
         if on_rows is not None:
             on_rows(summary.rows)

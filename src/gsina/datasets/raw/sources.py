@@ -308,8 +308,8 @@ def _check_part(file: RawFile, part: Path) -> None:
         )
 
 
-def _not_downloaded(file: RawFile, reason: str) -> FileNotFoundError:
-    return FileNotFoundError(
+def _not_downloaded(file: RawFile, reason: str) -> MissingFileError:
+    return MissingFileError(
         f"{file.path} is missing and could not be downloaded from {file.url} ({reason}); try "
         f"again (a broken transfer resumes where it stopped), or put it at {file.target}."
     )
