@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.models.train import Plan, train_model
+from gsina.models.train import train_model
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import FileData, Recipe
 from gsina.runs.run import run
 from gsina.runs.toml import to_toml
 from gsina.training import Diverged
-from gsina.training.loop import Progress
 from gsina.tuning import cluster as tune_cluster
 from gsina.tuning import study as tune
 from gsina.tuning.cluster import check_reachable, run_trials_on_ray
@@ -206,14 +205,14 @@ def pretend(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> None:
     """Trials whose validation metric after every epoch is ``outcome(trial, epoch)``."""
     count = iter(range(100))
 
-    def train(dataset: Dataset, plan: Plan, *, listeners: Any) -> SimpleNamespace:
+    def train(recipe: Recipe, seed: int, *, dataset: Dataset, listeners: Any) -> SimpleNamespace:
         number, metric = next(count), dataset.task.metric
         for epoch in range(10):
             for listener in listeners:
                 listener.on_epoch({"epoch": epoch, "val": {metric: outcome(number, epoch)}})
-        return SimpleNamespace(progress=Progress(epoch=10, best_epoch=9))
+        return SimpleNamespace(result={"best_epoch": 9})
 
-    monkeypatch.setattr(tune, "train_model", train)
+    monkeypatch.setattr(tune, "run", train)
 
 
 def test_what_falls_behind_the_median_is_stopped(tmp_path, monkeypatch):
@@ -272,8 +271,8 @@ def test_an_interrupted_trial_does_not_count(tmp_path, monkeypatch):
 
 
 def test_a_metric_that_is_never_a_number_ends_the_search(tmp_path, monkeypatch):
-    trained = SimpleNamespace(progress=Progress(epoch=2))
-    monkeypatch.setattr(tune, "train_model", lambda *_, **more: trained)
+    trained = SimpleNamespace(result={"best_epoch": -1})
+    monkeypatch.setattr(tune, "run", lambda *_, **more: trained)
     with pytest.raises(ValueError, match=r"no epoch of spmotif could be selected"):
         search_in(tmp_path, Search.of(recipe(), tiny_dataset(3)), 2)
 

@@ -23,8 +23,9 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.model import fingerprint_of_graphs
-from gsina.models.train import first_epoch, train_model
+from gsina.models.train import first_epoch
 from gsina.runs.recipe import Recipe
+from gsina.runs.run import run
 from gsina.training import Diverged
 from gsina.training.listeners import Listener, OnEpoch
 from gsina.tuning.space import Knob, Setting, knobs_of, with_settings
@@ -263,16 +264,18 @@ def run_trial(
     try:
         if on_start is not None:
             on_start(trial.number, settings)
-        plan = with_settings(search.recipe, settings).plan(search.dataset, search.seed)
+        recipe = with_settings(search.recipe, settings)
         heard = [*listeners, OnEpoch(report)]
-        progress = train_model(search.dataset, plan, listeners=heard).progress
-        if progress.best_epoch < 0:
+        best = run(recipe, search.seed, dataset=search.dataset, listeners=heard).result[
+            "best_epoch"
+        ]
+        if best < 0:
             raise InputError(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "
                 "never a number, or --epochs is too small; choose another split or more epochs."
             )
         # SQLite may hand one trial to two workers; the first to end has reported it.
-        study.tell(trial, values[progress.best_epoch], skip_if_finished=True)
+        study.tell(trial, values[best], skip_if_finished=True)
     except optuna.TrialPruned:
         study.tell(trial, state=_state("PRUNED"))
     except Diverged as error:
