@@ -130,7 +130,7 @@ def train_model(
     if task.level == "node" and dataset.train.mask is not None:
         labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
-    unscaled = _standardised(dataset if scale is None else scale.apply(dataset))
+    scaled = _standardised(dataset if scale is None else scale.apply(dataset))
     if scale is not None and task.outputs == 1:
         listeners = [InUnits(listener, scale) for listener in listeners]
     finished: list[tuple[Method, Progress, Trial]] = []
@@ -146,7 +146,7 @@ def train_model(
             method = build_method(plan.method, plan.spec, task, trial.options).to(device)
             progress = fit(
                 method,
-                unscaled,
+                scaled,
                 plan.settings,
                 plan.selection,
                 seed=plan.seed,

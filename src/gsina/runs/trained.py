@@ -129,6 +129,7 @@ def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset
         featuriser=reading_of(dataset),
         target_names=dataset.target_names,
         class_names=dataset.class_names,
+        training={"settings": recipe.optimiser.model_dump(), "seed": plan.seed},
         data={"name": dataset.name},
         metrics=result["metrics"],
         versions=result.get("versions", {}),
