@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GINConv, GINEConv
 
+from gsina.errors import check_name
 from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
+from gsina.nn.readout import READOUTS
 from gsina.ops.dropout import dropout
 
 
@@ -24,9 +28,8 @@ class GIN(BackboneModule):
         num_layers: Number of layers.
         dropout: Dropout after every layer.
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
+        readout: ``sum``, ``mean`` or ``max``, for predictors.
     """
-
-    readout = "sum"
 
     def __init__(
         self,
@@ -35,8 +38,10 @@ class GIN(BackboneModule):
         num_layers: int = 2,
         dropout: float = 0.3,
         edge_channels: Features = 0,
+        readout: Literal["sum", "mean", "max"] = "sum",
     ) -> None:
         super().__init__()
+        self.readout = check_name(readout, READOUTS, "readout")
         width = hidden_channels
         self.out_channels = width
         self.dropout = dropout
