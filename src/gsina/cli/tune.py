@@ -127,7 +127,7 @@ def tune(
     recipe = request.recipe()
     folder = out or _default_folder(recipe)
     check_folder(folder)
-    loaded = load_with_bar(recipe.data)
+    loaded = recipe.judge(load_with_bar(recipe.data))
     for note in loaded.notes:
         show.say(f"note: {note}")
     fixed = request.options.keys() | request.changes.keys()
