@@ -81,3 +81,11 @@ def test_wrong_options_get_one_sentence(said, options, message):
     text = said("train", *TABLES, "--epochs", 1, *options, "--out", "run")
     assert text.startswith("2")
     assert message in text
+
+
+def test_a_search_is_judged_by_the_metric_too(said):
+    pytest.importorskip("optuna")
+    options = ("--trials", 1, "--epochs", 1, "--class-weight", "balanced", "--out", "search")
+    assert "scored by validation PR-AUC" in said("tune", *TABLES, *options)
+    text = said("tune", *TABLES, *options[:-1], "other", "--metric", "mcc")
+    assert "scored by validation MCC" in text

@@ -239,6 +239,8 @@ def test_a_file_with_eight_percent_of_fraud_is_not_answered_by_ok_alone(kind, tm
     # More of the alarms are true than by chance.
     assert found / (found + answers["ok", "fraud"]) > 2 * rare.SHARE
     (threshold,) = model.thresholds
+    card = (tmp_path / "run" / "model" / "README.md").read_text()
+    assert f"above a probability of {threshold:.3g}, chosen on validation data" in card
     for row in rows:  # class 1 is ok
         assert (row["prediction"] == "ok") == (float(row["probability_ok"]) > threshold)
     test = done.dataset.test

@@ -51,6 +51,13 @@ MetricName = Annotated[
         "class pr_auc, or balanced_accuracy for several classes.",
     ),
 ]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        help="What classes count in the loss: [bold]balanced[/] for more the rarer they are, or "
+        "numbers such as ok=1,fraud=10; by default all the same."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -80,13 +80,7 @@ def train(
     ] = None,
     patience: options.Patience = None,
     metric: options.MetricName = None,
-    class_weight: Annotated[
-        str | None,
-        typer.Option(
-            help="What classes count in the loss: [bold]balanced[/] for more the rarer they are, "
-            "or numbers such as ok=1,fraud=10; by default all the same."
-        ),
-    ] = None,
+    class_weight: options.ClassWeight = None,
     neighbours: Annotated[
         str | None,
         typer.Option(

@@ -92,8 +92,8 @@ def judged(dataset: Dataset, metric: str | None) -> Dataset:
     )
     note = (
         f"only {100 * rare.share:.1f} % of the training labels are {rare.name}, so the model is "
-        f"selected by {metric_label(chosen)}{cut}; choose another with --metric, or let rare "
-        "classes count more with --class-weight balanced."
+        f"selected by {metric_label(chosen)}{cut}; choose another with --metric (in Python "
+        "metric=), or let rare classes count more with --class-weight balanced (class_weight=)."
     )
     return replace(dataset, task=replace(task, metric=chosen), notes=(*dataset.notes, note))
 

@@ -189,7 +189,7 @@ def test_at_most_so_many_rows_are_kept():
 
 
 def test_a_split_with_many_rows_is_thinned(monkeypatch):
-    monkeypatch.setattr(fit, "MOST", 50)
+    monkeypatch.setattr(fit, "MOST_TRAINED", 50)
     model = trained(dataset(TASKS["classes"]), epochs=1)
     assert model.reference is not None
     assert len(model.reference.train_states) == 50

@@ -17,7 +17,7 @@ from gsina.models.imbalance import best_cuts, class_weights, counted_labels
 from gsina.models.uncertainty.answers import class_shares
 from gsina.models.uncertainty.calibration import Calibration, fit_temperature
 from gsina.models.uncertainty.domain import bit_distances, distances
-from gsina.models.uncertainty.reference import MOST, Reference, evenly
+from gsina.models.uncertainty.reference import MOST_TRAINED, Reference, evenly
 from gsina.molecules.fingerprints import packed_fingerprints
 
 if TYPE_CHECKING:
@@ -89,10 +89,10 @@ def _answers(model: Model, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
 def _train_states(model: Model, train: PackedGraphs) -> tuple[Tensor, Tensor]:
     """Numbers of some training rows that count, and their states."""
     if model.task.level == "graph":
-        rows = evenly(len(train), MOST)
+        rows = evenly(len(train), MOST_TRAINED)
         return rows, _answers(model, train if len(rows) == len(train) else train[rows])[1]
     states = _answers(model, train)[1]
-    rows = evenly(len(states), MOST)
+    rows = evenly(len(states), MOST_TRAINED)
     return rows, states[rows]
 
 

@@ -1,7 +1,8 @@
 """`Reference`: what a model keeps of its validation and training data.
 
 Numbers only, no rows of the user's files: how wrong the model was on each validation row, and where
-the rows lie in its own space of states. At most :data:`MOST` rows of each are kept.
+the rows lie in its own space of states. At most :data:`MOST` validation rows are kept, and
+:data:`MOST_TRAINED` training rows, with each of which every new row is compared.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 
-#: The most rows of a split that are kept.
-MOST = 5000
+MOST, MOST_TRAINED = 5000, 2000
 
 
 @dataclass(frozen=True)
