@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 from torch import Tensor
 
 from gsina import metrics
@@ -253,3 +253,29 @@ def test_any_precision_is_taken(dtype: torch.dtype) -> None:
     logits, y, two, binary = random_labels(0)
     assert metrics.accuracy(logits.to(dtype), y, CLASSES) == metrics.accuracy(logits, y, CLASSES)
     assert metrics.roc_auc(two.to(dtype), binary, BINARY) == metrics.roc_auc(two, binary, BINARY)
+
+
+def test_average_precision_is_that_of_the_rarer_class_whatever_its_number():
+    torch.manual_seed(0)
+    y = (torch.rand(200, 1) < 0.1).float()
+    logits = torch.randn(200, 1) + y
+    task = Task("binary", 1, "pr_auc")
+    expected = average_precision_score(y.numpy(), logits.numpy())
+    assert metrics.pr_auc(logits, y, task) == pytest.approx(expected)
+    assert metrics.pr_auc(-logits, 1 - y, task) == pytest.approx(expected)
+    assert math.isnan(metrics.pr_auc(logits, torch.zeros(200, 1), task))
+
+
+def test_balanced_accuracy_is_the_mean_recall_of_sklearn():
+    torch.manual_seed(0)
+    y, logits = torch.randint(3, (60,)), torch.randn(60, 3)
+    y[:5] = -1
+    expected = balanced_accuracy_score(y[5:].numpy(), logits[5:].argmax(1).numpy())
+    assert metrics.balanced_accuracy(logits, y, CLASSES) == pytest.approx(expected)
+    targets = (torch.rand(60, 2) < 0.3).float()
+    both = [
+        balanced_accuracy_score(targets[:, one].numpy(), (logits[:, one] > 0).numpy())
+        for one in (0, 1)
+    ]
+    found = metrics.balanced_accuracy(logits[:, :2], targets, BINARY)
+    assert found == pytest.approx(sum(both) / 2)

@@ -1,6 +1,7 @@
 """Metrics of predictions and of explanations.
 
-Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE, R2.
+Predictions: accuracy, balanced accuracy, ROC-AUC and PR-AUC with missing labels, Matthews
+correlation, macro F1, RMSE, R2.
 Explanations: ROC-AUC of edge attention against ground truth (pooled and per graph), precision@k.
 All take tensors and return Python floats; a value that is not defined (no label, one class only)
 is NaN, never a made-up number. :data:`METRICS` is the only list of them; it needs no torch.
@@ -54,6 +55,30 @@ def roc_auc(logits: Tensor, y: Tensor, task: HasKind) -> float:
     """
     from sklearn.metrics import roc_auc_score
 
+    return _mean_area(roc_auc_score, logits, y, task)
+
+
+def pr_auc(logits: Tensor, y: Tensor, task: HasKind) -> float:
+    """Mean over outputs of the average precision of the rarer class.
+
+    Outputs that do not count, and several classes, are as in :func:`roc_auc`. Which of two classes
+    is called the first plays no part: ``fraud`` and ``ok`` are judged by the fraud that is found.
+    """
+    from sklearn.metrics import average_precision_score
+
+    def rarer(truth: Floats, scores: Floats) -> float:
+        common = truth.mean() > 0.5 and task.kind == "binary"
+        return float(
+            average_precision_score(*((1 - truth, -scores) if common else (truth, scores)))
+        )
+
+    return _mean_area(rarer, logits, y, task)
+
+
+def _mean_area(
+    area: Callable[[Floats, Floats], float], logits: Tensor, y: Tensor, task: HasKind
+) -> float:
+    """Mean over the outputs that have labels of both classes; NaN if none has."""
     if task.kind == "multiclass" and logits.size(1) == 2:
         # The order of probabilities is that of the margins.
         logits = logits.double() - logits.flip(1)
@@ -64,7 +89,7 @@ def roc_auc(logits: Tensor, y: Tensor, task: HasKind) -> float:
     else:
         truth = y.view_as(logits).double().cpu().numpy()
     areas = [
-        roc_auc_score(column[known], score[known])
+        area(column[known], score[known])
         for score, column in zip(scores.T, truth.T, strict=True)
         if len(np.unique(column[known := ~np.isnan(column)])) == 2
     ]
@@ -77,6 +102,21 @@ def mcc(logits: Tensor, y: Tensor, task: HasKind) -> float:
 
     guess, truth = _known_classes(logits, y, task)
     return float(matthews_corrcoef(truth, guess)) if len(np.unique(truth)) > 1 else math.nan
+
+
+def balanced_accuracy(logits: Tensor, y: Tensor, task: HasKind) -> float:
+    """Mean over the classes that occur of the share of their labels that is found.
+
+    Of several outputs: the mean over those with labels of both classes.
+    """
+    columns = [(logits, y)] if task.kind == "multiclass" else _by_output(logits, y)
+    shares = []
+    for column in columns:
+        guess, truth = _known_classes(*column, task)
+        classes = np.unique(truth)
+        if len(classes) > 1:
+            shares.append(np.mean([(guess[truth == one] == one).mean() for one in classes]))
+    return float(np.mean(shares)) if shares else math.nan
 
 
 def f1(logits: Tensor, y: Tensor, task: HasKind) -> float:
@@ -107,6 +147,11 @@ def r2(predicted: Tensor, y: Tensor, task: HasKind) -> float:
         if total > 0:
             shares.append(1 - float((guess[known] - truth).square().sum()) / total)
     return float(np.mean(shares)) if shares else math.nan
+
+
+def _by_output(logits: Tensor, y: Tensor) -> list[tuple[Tensor, Tensor]]:
+    pairs = zip(logits.T, y.view_as(logits).T, strict=True)
+    return [(logit.unsqueeze(1), labels.unsqueeze(1)) for logit, labels in pairs]
 
 
 def _known_classes(
@@ -211,6 +256,8 @@ class Metric:
         unit: ``%`` for a share, ``target`` for the units of the target, else nothing.
         reported: The kinds of task that report it besides their main metric.
         selects: Whether it may be the main metric of a task.
+        threshold_by: The metric that a threshold on probabilities is chosen by where this is the
+            main one: itself, or if it knows no threshold the one nearest to it.
     """
 
     name: str
@@ -221,6 +268,7 @@ class Metric:
     unit: Literal["%", "target", ""] = "%"
     reported: tuple[str, ...] = ()
     selects: bool = True
+    threshold_by: str = ""
 
     def text(self, value: float | None) -> str:
         """A value as people read it: shares in percent, a dash where there is none."""
@@ -232,10 +280,27 @@ class Metric:
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "accuracy", accuracy, CLASSES, reported=CLASSES),
-        Metric("roc_auc", "ROC-AUC", roc_auc, CLASSES, reported=("binary",)),
-        Metric("mcc", "MCC", mcc, CLASSES, unit=""),
-        Metric("f1", "F1", f1, CLASSES, reported=("multiclass",)),
+        Metric(
+            "accuracy", "accuracy", accuracy, CLASSES, reported=CLASSES, threshold_by="accuracy"
+        ),
+        Metric(
+            "roc_auc",
+            "ROC-AUC",
+            roc_auc,
+            CLASSES,
+            reported=("binary",),
+            threshold_by="balanced_accuracy",
+        ),
+        Metric("pr_auc", "PR-AUC", pr_auc, CLASSES, threshold_by="f1"),
+        Metric(
+            "balanced_accuracy",
+            "balanced accuracy",
+            balanced_accuracy,
+            CLASSES,
+            threshold_by="balanced_accuracy",
+        ),
+        Metric("mcc", "MCC", mcc, CLASSES, unit="", threshold_by="mcc"),
+        Metric("f1", "F1", f1, CLASSES, reported=("multiclass",), threshold_by="f1"),
         Metric("rmse", "RMSE", rmse, ("regression",), larger_is_better=False, unit="target"),
         Metric("r2", "R2", r2, ("regression",), unit="", reported=("regression",), selects=False),
         Metric("explanation_auc", "explanation ROC-AUC", explanation_auc),
@@ -260,6 +325,15 @@ def metric_text(value: float | None, name: str) -> str:
     if known is not None:
         return known.text(value)
     return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def selecting_metrics(kind: str | None = None) -> list[str]:
+    """Names of the metrics that may be the main one of a task, of any kind by default."""
+    return [
+        metric.name
+        for metric in METRICS.values()
+        if metric.selects and metric.kinds and kind in (None, *metric.kinds)
+    ]
 
 
 def reported_metrics(kind: str, main: str) -> list[str]:

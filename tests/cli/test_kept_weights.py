@@ -16,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gsina.models.folder import REFERENCE
 from gsina.ops.compiled import torch_alone
 
 KEPT = Path(__file__).with_name("kept_weights.json")
@@ -76,7 +77,8 @@ def measure(gsina: Callable[..., object], name: str, folder: Path) -> dict[str, 
     with torch_alone():  # the compiled kernels round as their compiler likes
         gsina("train", *RUNS[name], "--out", "out")
     places = (folder / "out" / "model" / "model.safetensors", folder / "out" / "model.safetensors")
-    weights = load_file(next(path for path in places if path.exists()))
+    found = load_file(next(path for path in places if path.exists()))
+    weights = {name: value for name, value in found.items() if not name.startswith(REFERENCE)}
     log = (folder / "out" / "log.jsonl").read_text().splitlines()
     losses = [sum(json.loads(line)["train"].values()) for line in log]
     return {"digest": digest(weights), "losses": losses}

@@ -118,7 +118,7 @@ def test_a_pickle_in_the_folder_is_not_read(model, tmp_path):
 def test_a_newer_format_says_so(model, tmp_path):
     save_model(tmp_path, model)
     change(tmp_path, format=FORMAT + 1)
-    with pytest.raises(ValueError, match=r"written by a newer gsina \(format 2.*update gsina"):
+    with pytest.raises(ValueError, match=r"written by a newer gsina \(format 3.*update gsina"):
         load_model(tmp_path)
 
 

@@ -47,6 +47,7 @@ def test_the_plain_network_counts_every_epoch():
         "rule": "strict-best",
         "patience": None,
         "first_epoch": 0,
+        "metric": None,
     }
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from gsina.errors import InputError
+from gsina.metrics import selecting_metrics
 
 Threads = Annotated[
     int | None,
@@ -40,6 +41,22 @@ DataOptions = Annotated[
 BatchSize = Annotated[int | None, typer.Option(help="Graphs per step.")]
 Patience = Annotated[
     int | None, typer.Option(help="Stop after this many epochs without improvement.")
+]
+MetricName = Annotated[
+    str | None,
+    typer.Option(
+        "--metric",
+        help=f"Metric that selects: {', '.join(selecting_metrics())}; for yes or no it also sets "
+        "the threshold of answers. By default that of the task; for your own file with a rare "
+        "class pr_auc, or balanced_accuracy for several classes.",
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        help="What classes count in the loss: [bold]balanced[/] for more the rarer they are, or "
+        "numbers such as ok=1,fraud=10; by default all the same."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -73,6 +90,26 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
         if not (name.strip() and equals):
             raise InputError(f"{option} needs key=value, got {text!r}.")
         found[name.strip().replace("-", "_")] = _value(value.strip())
+    return found
+
+
+def class_weights(text: str | None) -> str | dict[str, float] | None:
+    """Weights by class from ``ok=1,fraud=10``; a word such as ``balanced`` is left as it is.
+
+    Raises:
+        InputError: A part has no number.
+    """
+    if text is None or "=" not in text:
+        return text
+    found = {}
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise InputError(
+                f"--class-weight needs balanced, or numbers such as ok=1,fraud=10; got {text!r}."
+            ) from None
     return found
 
 

@@ -54,6 +54,22 @@ def predict(
             "nodes, the weights of the edges go to <out>-edges.csv.",
         ),
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of sets (classes) or intervals (numbers) that are to hold the truth; by "
+            "default 0.9.",
+            show_default=False,
+        ),
+    ] = None,
+    shift: Annotated[
+        bool,
+        typer.Option(
+            "--shift",
+            help="Read the file once more, before, to correct sets and intervals for how its rows "
+            "differ from the validation data.",
+        ),
+    ] = False,
     nodes: Nodes = None,
     edges: Edges = None,
     force: Force = False,
@@ -62,7 +78,10 @@ def predict(
     """Predict every row of a file with a trained model.
 
     The output has the rows of the input in the same order, with all their columns,
-    the prediction and the probability of every class (or the predicted value).
+    the prediction and the probability of every class (or the predicted value), and
+    how far to trust it: the confidence and a set of classes (or an interval, low to
+    high) that holds the truth nine times in ten, and the domain: the percentage of
+    validation rows that are nearer to the training data.
     Molecules and graphs that cannot be read have an empty prediction and a reason.
     In a table of nodes or edges, a row that cannot be read is an error and nothing
     is written, as the predictions of the nodes around it depend on it.
@@ -71,6 +90,7 @@ def predict(
     [bold]Examples[/]
     gsina predict run new.csv -o out.csv
     gsina predict run new.csv --attention -o out.csv
+    gsina predict run new.csv --coverage 0.95 --shift -o out.csv
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
@@ -85,8 +105,17 @@ def predict(
         check_out(edges_file(out), files, force)
     with show.on_interrupt(f"interrupted; {out} is unchanged."), Count("predicting") as count:
         done = predict_files(
-            model, files, out, names=smiles, with_attention=attention, on_rows=count.update
+            model,
+            files,
+            out,
+            names=smiles,
+            with_attention=attention,
+            coverage=coverage,
+            shift=shift,
+            on_rows=count.update,
         )
+    for note in done.notes:
+        show.say(f"note: {note}")
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")

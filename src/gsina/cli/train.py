@@ -11,7 +11,7 @@ import typer
 
 from gsina.cli import options, show
 from gsina.cli.file_options import with_file_options
-from gsina.cli.options import given_only, numbers, pairs
+from gsina.cli.options import class_weights, given_only, numbers, pairs
 from gsina.cli.progress import Epochs, load_with_bar
 from gsina.cli.recipes import Request
 from gsina.errors import InputError
@@ -79,6 +79,8 @@ def train(
         typer.Option(help="Precision: float32 (default), or bf16 on CPUs that support it."),
     ] = None,
     patience: options.Patience = None,
+    metric: options.MetricName = None,
+    class_weight: options.ClassWeight = None,
     neighbours: Annotated[
         str | None,
         typer.Option(
@@ -137,6 +139,8 @@ def train(
             learning_rate=learning_rate,
             precision=precision,
             patience=patience,
+            metric=metric,
+            class_weight=class_weights(class_weight),
             neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
         ),
     )
@@ -230,7 +234,7 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
     recipe, seed, out = plan
     claim(out, recipe, seed, resume=resume, force=force)
     try:
-        dataset = load_with_bar(recipe.data)
+        dataset = recipe.judge(load_with_bar(recipe.data))
         note_run(out, recipe, seed, dataset, resume=resume)
         ranks.agree("the data are prepared")
         _introduce(plan, dataset, ranks)

@@ -10,7 +10,7 @@ import typer
 
 from gsina.cli import options, show
 from gsina.cli.file_options import with_file_options
-from gsina.cli.options import given_only, pairs
+from gsina.cli.options import class_weights, given_only, pairs
 from gsina.cli.progress import load_with_bar
 from gsina.cli.recipes import Request
 from gsina.cli.trials import Trials, settings_text
@@ -85,6 +85,8 @@ def tune(
     ] = None,
     batch_size: options.BatchSize = None,
     patience: options.Patience = None,
+    metric: options.MetricName = None,
+    class_weight: options.ClassWeight = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of every training.")] = 0,
     out: Annotated[
         Path | None,
@@ -116,7 +118,12 @@ def tune(
         backbone=backbone,
         options=pairs(settings or [], "--set") | given_only(ratio=ratio),
         changes=given_only(
-            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            patience=patience,
+            metric=metric,
+            class_weight=class_weights(class_weight),
         ),
     )
     request.format()  # refuses a wrong name before torch is imported
@@ -127,7 +134,7 @@ def tune(
     recipe = request.recipe()
     folder = out or _default_folder(recipe)
     check_folder(folder)
-    loaded = load_with_bar(recipe.data)
+    loaded = recipe.judge(load_with_bar(recipe.data))
     for note in loaded.notes:
         show.say(f"note: {note}")
     fixed = request.options.keys() | request.changes.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,6 +30,14 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level, Task
 from gsina.methods import make_config
 from gsina.models.folder import load_model, save_model
+from gsina.models.imbalance import (
+    AUTO,
+    check_class_weight,
+    check_metric,
+    chooses_threshold,
+    judged,
+    with_sample_weight,
+)
 from gsina.models.model import Architecture, Model
 from gsina.models.train import (
     Plan,
@@ -38,6 +47,8 @@ from gsina.models.train import (
     named_spec,
     train_model,
 )
+from gsina.models.uncertainty.answers import domain_percentiles, reference_of
+from gsina.models.uncertainty.shift import Shift, find_shift
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings
@@ -77,11 +88,18 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         method_options: Further settings of the method by name.
         random_state: Seed, NumPy generator, or ``None`` for another result every time.
         verbose: Whether to log every epoch (logger ``gsina``).
+        class_weight: For classifiers, what classes count in the loss: ``"balanced"`` for more the
+            rarer they are, or a dict with a positive number for every class; by default all 1.
+        metric: Which metric selects on validation data. Two classes answer at the threshold that
+            is best by it there. ``"auto"`` takes PR-AUC (of more than two classes balanced
+            accuracy) where a class is rare, and says so; else ROC-AUC (accuracy, RMSE) and, for
+            two classes, a threshold of one half.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
         history_: Losses and validation scores of every epoch.
         best_ratio_: The ratio that was used, ``None`` for methods without and with a budget.
+        notes_: What was decided that one may not expect, such as another metric.
     """
 
     _level: Level = "graph"
@@ -104,6 +122,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         random_state: Any = 0,
         verbose: bool = False,
         budget: float | None = None,
+        class_weight: str | dict[Any, float] | None = None,
+        metric: str | None = AUTO,
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -120,8 +140,10 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.budget = budget
+        self.class_weight = class_weight
+        self.metric = metric
 
-    def fit(self, graphs: Any, y: Any = None, val: Any = None) -> Self:
+    def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
 
         Args:
@@ -132,8 +154,14 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 numbers, for classifiers of 0 and 1. By default the graphs' own ``y``.
             val: Validation graphs with labels of their own, or a pair of graphs and labels. By
                 default a tenth of the graphs.
+            sample_weight: What every graph (or node) counts in the loss ``[G]``, 0 or more; of a
+                ``Dataset`` those of its training split. Validation does not weight.
         """
-        dataset = graphs if isinstance(graphs, Dataset) else self._dataset(graphs, y, val)
+        if isinstance(graphs, Dataset):
+            train = with_sample_weight(graphs.train, sample_weight, self._level)
+            dataset = replace(graphs, splits={**graphs.splits, "train": train})
+        else:
+            dataset = self._dataset(graphs, y, val, sample_weight)
         self._check_task(dataset.task, "dataset")
         self._train(dataset)
         return self
@@ -152,6 +180,16 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 'method="gsina", or use a post-hoc explainer of gsina.explain.'
             )
         return [Attention(**take(found, packed.rows_of(graph))) for graph in range(len(packed))]
+
+    def domain(self, graphs: Any) -> NDArray[np.float32]:
+        """How far graphs (or nodes) are from the training data ``[G]``, in percent.
+
+        It is the share of the validation data that is nearer, in the model's own space of states:
+        any value is as likely as another for data of the same kind, and much near 100 is a warning.
+        """
+        found = self._predict(graphs, with_states=True)
+        assert found.states is not None
+        return domain_percentiles(self._model, found.states).numpy()
 
     def save(self, folder: Path | str) -> None:
         """Write a model folder: weights, description and model card."""
@@ -207,18 +245,27 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         model: Model = self.model_
         return model
 
-    def _predict(self, graphs: Any) -> Predictions:
+    def _predict(self, graphs: Any, *, with_states: bool = False) -> Predictions:
         model = self._model  # not fitted is to be told before graphs are looked at
         packed = as_graphs(graphs, self._level)
         check_features(packed)
-        return model.predict(packed)
+        return model.predict(packed, with_states=with_states)
 
-    def _dataset(self, graphs: Any, y: Any, val: Any) -> Dataset:
+    def _with_shift(self, graphs: Any, shift: bool) -> tuple[Tensor, Shift | None, Tensor]:
+        """Logits, the shift of these graphs from validation data if wanted, and states."""
+        known = reference_of(self._model)
+        found = self._predict(graphs, with_states=True)
+        assert found.states is not None
+        ratio = find_shift(known.states, found.states) if shift else None
+        return found.logits, ratio, found.states
+
+    def _dataset(self, graphs: Any, y: Any, val: Any, sample_weight: Any = None) -> Dataset:
         """Labels of any kind as those of a task, in a training and a validation split."""
         packed = as_graphs(graphs)
         values = self._values(packed, y)
         coding = self._coding.of(values)
         train = with_labels(packed, coding.encode(values))
+        train = with_sample_weight(train, sample_weight, "graph")
         if val is not None:
             others, labels = val if isinstance(val, tuple) and len(val) == 2 else (val, None)
             held = as_graphs(others)
@@ -258,6 +305,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _train(self, dataset: Dataset) -> None:
         """Train on a dataset and keep the model."""
+        before, dataset = dataset.notes, judged(dataset, check_metric(self.metric))
+        for note in dataset.notes[len(before) :]:
+            log.warning(note)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.random_state, int | np.integer):
             seed = int(self.random_state)
@@ -272,13 +322,20 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             settings=self._settings(),
             selection=StrictBest(self.patience, first_epoch(self.method, options)),
             seed=seed,
+            threshold=chooses_threshold(dataset, self.metric),
         )
         trained = train_model(dataset, plan, listeners=[OnEpoch(_log)] if self.verbose else [])
         self._keep(trained.model, trained.progress.history)
+        self.notes_ = dataset.notes
 
     def _settings(self) -> Settings:
         assert self.batch_size is not None
-        return Settings(self.epochs, self.batch_size, self.learning_rate)
+        return Settings(
+            self.epochs,
+            self.batch_size,
+            self.learning_rate,
+            class_weight=check_class_weight(self.class_weight),
+        )
 
     def _keep(self, model: Model, history: list[dict[str, Any]]) -> None:
         self.model_ = model

@@ -17,6 +17,7 @@ from gsina.graphs.classes import Classes, missing
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.models.model import Model
+from gsina.models.uncertainty.answers import COVERAGE, prediction_sets
 
 
 class ClassesMixin(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
@@ -31,7 +32,7 @@ class ClassesMixin(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
 
     def predict(self, graphs: Any) -> NDArray[Any]:
         """The label of every graph (or node) ``[G]``; of several targets ``[G, targets]``."""
-        found = metrics.predicted_classes(self._predict(graphs).logits, self._model.task)
+        found = self._model.classes(self._predict(graphs).logits)
         return self._classes.decode(found[:, 0] if found.shape[1:] == (1,) else found)
 
     def predict_proba(self, graphs: Any) -> NDArray[np.float32]:
@@ -42,6 +43,24 @@ class ClassesMixin(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         found = self._model.probabilities(self._predict(graphs).logits)
         one = self._model.task.kind == "binary" and found.size(1) == 1
         return (torch.cat([1 - found, found], dim=1) if one else found).numpy()
+
+    def predict_set(
+        self, graphs: Any, coverage: float = COVERAGE, *, shift: bool = False
+    ) -> NDArray[np.bool_]:
+        """Classes that cannot be ruled out ``[G, K]``, in the order of ``classes_``.
+
+        In every class, this share of the sets holds the right one, if the graphs are like those of
+        the validation data. Of several yes-or-no targets ``[G, targets, 2]``.
+
+        Args:
+            graphs: The graphs.
+            coverage: The share, between 0 and 1.
+            shift: Whether to correct for how these very graphs differ from validation data; a
+                set then depends on the others.
+        """
+        logits, ratio, states = self._with_shift(graphs, shift)
+        sets = prediction_sets(self._model, logits, coverage, ratio, states)
+        return (sets[:, 0] if sets.size(1) == 1 else sets).numpy()
 
     def score(self, graphs: Any, y: Any = None, mask: Any = None) -> float:
         """Accuracy among the labels that are there.
@@ -54,7 +73,7 @@ class ClassesMixin(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         """
         packed, truth = self._truth(graphs, self._own_labels(graphs) if y is None else y, mask)
         if truth.ndim == 2:
-            found = self._predict(packed).logits
+            found = self._model.calibration.decided(self._predict(packed).logits)
             return metrics.accuracy(found, torch.from_numpy(truth), self._model.task)
         known = ~missing(truth)
         if not known.any():

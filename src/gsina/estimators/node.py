@@ -20,6 +20,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.masks import check_apart
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level
+from gsina.models.imbalance import AUTO, check_class_weight, with_sample_weight
 from gsina.training import Settings
 
 PARTS = ("train", "val", "test")
@@ -60,6 +61,8 @@ class NodeEstimator(GraphEstimator):
         verbose: bool = False,
         neighbours: tuple[int, ...] | None = None,
         budget: float | None = None,
+        class_weight: str | dict[Any, float] | None = None,
+        metric: str | None = AUTO,
     ) -> None:
         self.neighbours = neighbours
         super().__init__(
@@ -78,14 +81,22 @@ class NodeEstimator(GraphEstimator):
             random_state,
             verbose,
             budget,
+            class_weight,
+            metric,
         )
 
     def _settings(self) -> Settings:
         usual = 1 if self.neighbours is None else 512
         size = usual if self.batch_size is None else self.batch_size
-        return Settings(self.epochs, size, self.learning_rate, neighbours=self.neighbours)
+        return Settings(
+            self.epochs,
+            size,
+            self.learning_rate,
+            neighbours=self.neighbours,
+            class_weight=check_class_weight(self.class_weight),
+        )
 
-    def _dataset(self, graphs: Any, y: Any, val: Any) -> Dataset:
+    def _dataset(self, graphs: Any, y: Any, val: Any, sample_weight: Any = None) -> Dataset:
         packed = as_graphs(graphs, "node")
         values = self._values(packed, y)
         labelled = torch.from_numpy(~missing(values))
@@ -117,6 +128,7 @@ class NodeEstimator(GraphEstimator):
             rows, nobody = train.nonzero().flatten(), torch.zeros_like(train)
             parts = self._hold_out(codes[rows])
             train, held = (nobody.index_fill(0, rows[part], True) for part in parts)
+        packed = with_sample_weight(packed, sample_weight, "node")
         splits = {"train": replace(packed, mask=train), "val": replace(other, mask=held)}
         return Dataset("nodes", coding.task, splits, class_names=coding.names)
 

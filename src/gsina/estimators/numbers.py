@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.inputs import with_labels
 from gsina.graphs.classes import Numbers
+from gsina.models.uncertainty.answers import COVERAGE, prediction_intervals
 
 
 class NumbersMixin(RegressorMixin, GraphEstimator):  # type: ignore[misc]
@@ -23,6 +24,24 @@ class NumbersMixin(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """The number of every graph (or node) ``[G]``; of several targets ``[G, targets]``."""
         found = self._predict(graphs).logits
         return (found[:, 0] if found.size(1) == 1 else found).numpy()
+
+    def predict_interval(
+        self, graphs: Any, coverage: float = COVERAGE, *, shift: bool = False
+    ) -> NDArray[np.float64]:
+        """Lower and upper end ``[G, 2]``; of several targets ``[G, targets, 2]``.
+
+        This share of the intervals holds the truth, if the graphs are like those of the validation
+        data; with too few of those they are infinite.
+
+        Args:
+            graphs: The graphs.
+            coverage: The share, between 0 and 1.
+            shift: Whether to correct for how these very graphs differ from validation data; an
+                interval then depends on the others.
+        """
+        logits, ratio, states = self._with_shift(graphs, shift)
+        ends = prediction_intervals(self._model, logits, coverage, ratio, states)
+        return (ends[:, 0] if ends.size(1) == 1 else ends).numpy()
 
     def score(self, graphs: Any, y: Any = None, mask: Any = None) -> float:
         """R2, mean over targets.

@@ -166,6 +166,7 @@ def page(
         class_names=[str(name) for name in model.class_names],
         target_names=model.target_names,
         own_weights=whole is not None or not solved,
+        calibration=model.calibration,
     )
     write_page(
         path,

@@ -28,6 +28,7 @@ class Batch(GraphFields):
         edge_graph: Graph of every edge ``[E]``, int64, ascending.
         num_graphs: Number of graphs G, known on the host.
         y: Labels, as the :class:`~gsina.graphs.task.Task` says.
+        label_weight: What every label counts in the loss, in the shape of ``y``; ``None``: all 1.
         reverse: Index of the opposite edge of every edge, itself where there is none ``[E]``;
             ``None`` if no edge has an opposite.
     """
@@ -38,6 +39,7 @@ class Batch(GraphFields):
     edge_graph: Tensor = field(metadata=EDGE)
     num_graphs: int
     y: Tensor | None = field(default=None, metadata=LABEL)
+    label_weight: Tensor | None = field(default=None, metadata=LABEL)
     reverse: Tensor | None = None
 
     @property
@@ -82,7 +84,9 @@ class Batch(GraphFields):
     def from_pyg(cls, data: Any) -> Batch:
         """Convert a PyG ``Data`` (one graph) or ``Batch`` (several); ``train_mask`` is the mask."""
         sources = {column.name: column.name for column in columns(GraphFields)}
-        parts = read_pyg(data, sources | {"y": "y", "mask": "train_mask"})
+        parts = read_pyg(
+            data, sources | {"y": "y", "label_weight": "label_weight", "mask": "train_mask"}
+        )
         edge_index, num_nodes = data.edge_index, data.num_nodes
         node_graph = getattr(data, "batch", None)
         num_graphs = 1 if node_graph is None else int(data.num_graphs)

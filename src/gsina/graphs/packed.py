@@ -29,6 +29,8 @@ class PackedGraphs(GraphFields):
         edge_ptr: Offsets of the edges of each graph ``[G + 1]``.
         y: Labels, one row per graph.
         node_y: Labels, one row per node; at node level, in place of ``y``.
+        label_weight: What every label counts in the loss, in the shape of ``y``; ``None``: all 1.
+        node_label_weight: The same, in the shape of ``node_y``.
     """
 
     edge_index: Tensor = field(metadata=ENDS)
@@ -36,6 +38,8 @@ class PackedGraphs(GraphFields):
     edge_ptr: Tensor
     y: Tensor | None = field(default=None, metadata=GRAPH)
     node_y: Tensor | None = field(default=None, metadata=NODE)
+    label_weight: Tensor | None = field(default=None, metadata=GRAPH)
+    node_label_weight: Tensor | None = field(default=None, metadata=NODE)
 
     def __post_init__(self) -> None:
         # Selecting rows of a strided tensor copies all of it first: a batch would cost the dataset.
@@ -219,6 +223,7 @@ class PackedGraphs(GraphFields):
         )
         parts = {column.name: getattr(batch, column.name) for column in columns(GraphFields)}
         parts["node_y" if of_nodes else "y"] = batch.y
+        parts["node_label_weight" if of_nodes else "label_weight"] = batch.label_weight
         edge_index = batch.edge_index - node_ptr[batch.edge_graph]
         return cls(edge_index=edge_index, node_ptr=node_ptr, edge_ptr=edge_ptr, **parts)
 
@@ -242,9 +247,10 @@ class PackedGraphs(GraphFields):
             raise InputError(f"got a {type(graphs).__name__}, expected a list of PyG Data objects.")
         sources = {column.name: column.name for column in columns(cls)}
         if level == "node":
-            sources |= {"node_y": sources.pop("y"), "mask": mask}
+            weight = sources.pop("label_weight")
+            sources |= {"node_y": sources.pop("y"), "node_label_weight": weight, "mask": mask}
         else:
-            del sources["node_y"], sources["mask"]
+            del sources["node_y"], sources["node_label_weight"], sources["mask"]
         found = [read_pyg(graph, sources) for graph in graphs]
         if not found:
             raise InputError("got no graphs to pack; expected at least one PyG Data object.")
@@ -263,7 +269,7 @@ class PackedGraphs(GraphFields):
         """One PyG ``Data`` object per graph; ``mask`` is the attribute that holds the mask."""
         from torch_geometric.data import Data
 
-        names = {"node_y": "y", "mask": mask}
+        names = {"node_y": "y", "node_label_weight": "label_weight", "mask": mask}
         return [
             Data(**{names.get(name, name): value for name, value in parts.items()})
             for parts in (take(self, self.rows_of(graph)) for graph in range(len(self)))
@@ -317,6 +323,7 @@ def _check_alike(found: Sequence[dict[str, Tensor]]) -> None:
 
 def _of_batch(parts: dict[str, Any]) -> dict[str, Any]:
     """A batch has one ``y``: of its nodes at node level."""
-    if "node_y" in parts:
-        parts["y"] = parts.pop("node_y")
+    for name in ("y", "label_weight"):
+        if f"node_{name}" in parts:
+            parts[name] = parts.pop(f"node_{name}")
     return parts

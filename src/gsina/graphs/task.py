@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gsina.errors import InputError, check_name
-from gsina.metrics import METRICS
+from gsina.metrics import METRICS, selecting_metrics
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,14 +38,12 @@ class Task:
 
     def __post_init__(self) -> None:
         check_name(self.kind, KINDS, "kind of task")
-        selecting = [name for name, metric in METRICS.items() if metric.kinds and metric.selects]
-        check_name(self.metric, selecting, "metric")
+        check_name(self.metric, selecting_metrics(), "metric")
         check_name(self.level, LEVELS, "level of a task")
         if self.kind not in METRICS[self.metric].kinds:
-            able = [name for name in selecting if self.kind in METRICS[name].kinds]
             raise InputError(
                 f"a {self.kind} task cannot be scored by {self.metric}; metrics for it: "
-                f"{', '.join(able)}."
+                f"{', '.join(selecting_metrics(self.kind))}."
             )
         if self.outputs < 1:
             raise InputError(f"a task needs at least one output, got {self.outputs}.")

@@ -142,10 +142,11 @@ def _as_batch(batch: Any) -> Batch:
 
 def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean") -> Tensor:
     """:func:`label_loss` of a batch; at node level only of the nodes in its mask."""
-    y = batch.labels
+    y, weight = batch.labels, batch.label_weight
     if batch.mask is not None:
         logits, y = logits[batch.mask], y[batch.mask]
-    loss = label_loss(logits, y, task, reduction)
+        weight = None if weight is None else weight[batch.mask]
+    loss = label_loss(logits, y, task, reduction, weight)
     if reduction != "mean" or not is_shared():
         return loss
     return loss * _weight(y, batch, task).to(loss.dtype)
@@ -164,7 +165,13 @@ def _weight(y: Tensor, batch: Batch, task: Task) -> Tensor:
     return share[0] / share[1]
 
 
-def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -> Tensor:
+def label_loss(
+    logits: Tensor,
+    y: Tensor,
+    task: Task,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Cross-entropy, or squared error in regression; missing labels do not count.
 
     Args:
@@ -173,6 +180,8 @@ def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -
         task: Says which loss.
         reduction: ``mean`` over the known labels, or ``none`` for one loss per graph
             ``[G]`` (0 where no label is known).
+        weight: What every label counts, in the shape of ``y``; weights have mean 1 over a training
+            split, so a mean is one over labels, not over weights.
     """
     classes = task.kind == "multiclass"
     if y.shape != logits.shape[:1] if classes else y.numel() != logits.numel():
@@ -184,6 +193,7 @@ def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -
     if classes:
         each = F.cross_entropy(logits, y, ignore_index=-1, reduction="none")
         count = (y != -1).sum()
+        each = each if weight is None else each * weight
     else:
         y = y.view_as(logits)
         known = ~y.isnan()
@@ -193,7 +203,8 @@ def label_loss(logits: Tensor, y: Tensor, task: Task, reduction: str = "mean") -
             if task.kind == "binary"
             else (logits - target).square()
         )
-        each = (pointwise * known).sum(-1)
+        counted = known if weight is None else known * weight.view_as(logits)
+        each = (pointwise * counted).sum(-1)
         count = known.sum()
         if reduction == "none":
             return each / known.sum(-1).clamp(min=1)

@@ -155,6 +155,8 @@ class IGM(Method):
         other = torch.randperm(batch.num_graphs).to(states.device)
         mixed = share * states + (1 - share) * states.index_select(0, other)
         logits = self.predictor.logits(mixed)
-        y = batch.labels
-        own_loss = label_loss(logits, y, self.task)
-        return share * own_loss + (1 - share) * label_loss(logits, y[other], self.task)
+        own_loss = task_loss(logits, batch, self.task)
+        weight = batch.label_weight
+        weight = None if weight is None else weight[other]
+        theirs = label_loss(logits, batch.labels[other], self.task, weight=weight)
+        return share * own_loss + (1 - share) * theirs

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
-from gsina.metrics import predicted_classes
 from gsina.models.model import Model
 from gsina.training.evaluate import Predictions
 
@@ -43,19 +42,19 @@ def answers(model: Model, logits: Tensor) -> list[list[str]]:
     """The text of the cells, one row per graph (or node)."""
     task = model.task
     if task.kind == "regression":
-        return [[_number(value) for value in row] for row in logits.tolist()]
+        return [[number_text(value) for value in row] for row in logits.tolist()]
     shares = model.probabilities(logits)
-    guess = predicted_classes(logits, task)
+    guess = model.classes(logits)
     if task.kind == "multiclass" or task.outputs == 1:
         if task.kind == "binary":
             shares, guess = torch.cat([1 - shares, shares], dim=1), guess[:, 0]
         names = class_names(model)
         return [
-            [names[best], *map(_number, row)]
+            [names[best], *map(number_text, row)]
             for best, row in zip(guess.tolist(), shares.tolist(), strict=True)
         ]
     return [
-        [*map(str, yes), *map(_number, row)]
+        [*map(str, yes), *map(number_text, row)]
         for yes, row in zip(guess.tolist(), shares.tolist(), strict=True)
     ]
 
@@ -131,7 +130,8 @@ def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     return free
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """A number as a cell."""
     return f"{value:.{DIGITS}g}"
 
 

@@ -20,6 +20,7 @@ def model_card(model: Model) -> str:
         f"{model.versions.get('gsina', '')} ({model.created or 'no date'}).",
         "",
         f"- **Predicts**: {_predicts(model)}",
+        *_threshold(model),
         f"- **Input**: {_text(model.featuriser.get('kind', 'graphs'))}",
         f"- **Trained on**: {_sizes(model)} (fingerprint {data.get('fingerprint', 'unknown')})",
     ]
@@ -65,6 +66,14 @@ def _predicts(model: Model) -> str:
     if task.kind == "multiclass":
         return f"one of {task.outputs} classes{f' ({classes})' if classes else ''}"
     return f"yes or no{f' ({classes})' if classes else ''} for each of: {targets}"
+
+
+def _threshold(model: Model) -> list[str]:
+    """A line about thresholds that were chosen, if they were."""
+    if not model.calibration.cut:
+        return []
+    chosen = ", ".join(f"{one:.3g}" for one in model.thresholds)
+    return [f"- **Second class** above a probability of {chosen}, chosen on validation data"]
 
 
 def _sizes(model: Model) -> str:

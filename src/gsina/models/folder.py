@@ -7,7 +7,7 @@ import json
 import numbers
 import shutil
 from collections.abc import Callable, Hashable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,18 @@ from gsina.formats import FORMATS, format_of
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
 from gsina.models.model import Architecture, Model, Scale
+from gsina.models.uncertainty.calibration import Calibration
+from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 
 #: Raise it when an older version could not use the folder.
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, META, CARD = "model.safetensors", "model.json", "README.md"
 #: The weights of the model before, while a new one is written over it.
 BEFORE = "model-before.safetensors"
+#: Before the names of tensors that are no weights, but of :class:`Reference`.
+REFERENCE = "reference/"
 
 #: What is kept of a model as it is.
 RECORD = ("training", "data", "metrics", "versions", "created")
@@ -47,7 +51,9 @@ def save_model(folder: Path | str, model: Model) -> None:
     meta = _describe(model)
     _check_json(meta)
     _keep_weights(folder)
-    save_tensors(folder / WEIGHTS, model.method.state_dict(), {"format": FORMAT})
+    kept = {} if model.reference is None else model.reference.tensors()
+    tensors = {f"{REFERENCE}{name}": value for name, value in kept.items()}
+    save_tensors(folder / WEIGHTS, model.method.state_dict() | tensors, {"format": FORMAT})
     # The digest ties the two files together, so that files of two models are not mixed.
     save_json(folder / META, meta | {"weights": _digest(folder / WEIGHTS)})
     (folder / BEFORE).unlink(missing_ok=True)
@@ -88,6 +94,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             target_names=tuple(meta["target_names"]),
             class_names=tuple(_hashable(name) for name in meta["class_names"]),
             scale=None if scale is None else Scale(tuple(scale["mean"]), tuple(scale["std"])),
+            calibration=_calibration(meta.get("calibration", {})),
             **{name: meta[name] for name in RECORD},
         )
         digest = str(meta["weights"])
@@ -96,8 +103,8 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             f"{folder / META} is damaged ({type(error).__name__}: {error}); copy or train the "
             "model again."
         ) from error
-    _load_weights(folder / WEIGHTS, model, digest)
-    return model
+    reference = _load_weights(folder / WEIGHTS, model, digest)
+    return model if reference is None else replace(model, reference=reference)
 
 
 def find_model(folder: Path) -> Path:
@@ -130,6 +137,7 @@ def _describe(model: Model) -> dict[str, Any]:
         "target_names": list(model.target_names),
         "class_names": [_plain(name) for name in model.class_names],
         "scale": None if model.scale is None else asdict(model.scale),
+        "calibration": asdict(model.calibration),
         **{name: getattr(model, name) for name in RECORD},
     }
 
@@ -205,6 +213,10 @@ def _architecture(values: dict[str, Any]) -> Architecture:
     return Architecture(**made)
 
 
+def _calibration(values: dict[str, Any]) -> Calibration:
+    return Calibration(**{name: tuple(map(float, given)) for name, given in values.items()})
+
+
 def _keep_weights(folder: Path) -> None:
     """Keep a copy of the old weights until weights and description are both replaced."""
     try:
@@ -217,7 +229,8 @@ def _keep_weights(folder: Path) -> None:
             shutil.copyfileobj(weights, file)
 
 
-def _load_weights(path: Path, model: Model, digest: str) -> None:
+def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
+    """Load the weights into the model; what else is in the file is its reference."""
     if not path.is_file():
         raise MissingFileError(
             f"the model in {path.parent} has no {path.name}; copy or train the model again."
@@ -230,6 +243,7 @@ def _load_weights(path: Path, model: Model, digest: str) -> None:
             f"{path} is damaged or belongs to another {META}; copy or train the model again."
         )
     tensors, _ = load_tensors(path)
+    kept = {name: tensors.pop(name) for name in list(tensors) if name.startswith(REFERENCE)}
     try:
         model.method.load_state_dict(tensors)
     except RuntimeError as error:
@@ -238,6 +252,8 @@ def _load_weights(path: Path, model: Model, digest: str) -> None:
             "the model again."
         ) from error
     model.method.eval()
+    parts = {name.removeprefix(REFERENCE): value for name, value in kept.items()}
+    return Reference.of_tensors(parts) if parts else None
 
 
 def _digest(path: Path) -> str:

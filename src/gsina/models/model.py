@@ -18,6 +18,9 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Task
 from gsina.methods import Method, build_method, make_config
+from gsina.metrics import predicted_classes
+from gsina.models.uncertainty.calibration import Calibration
+from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
@@ -131,6 +134,9 @@ class Model:
         metrics: Scores on every split.
         versions: Versions at the time of training.
         created: Date and time.
+        calibration: How logits become probabilities and decisions.
+        reference: What it knows of its validation and training data, to say how far to trust it;
+            ``None`` for models of earlier versions.
     """
 
     method: Method
@@ -145,6 +151,8 @@ class Model:
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
+    calibration: Calibration = field(default_factory=Calibration)
+    reference: Reference | None = None
 
     @property
     def coding(self) -> Classes | Numbers:
@@ -154,20 +162,23 @@ class Model:
         count = self.task.outputs if self.task.kind == "multiclass" else 2
         return Classes(self.class_names or tuple(range(count)), self.task)
 
-    def predict(self, graphs: PackedGraphs, batch_size: int | None = None) -> Predictions:
+    def predict(
+        self, graphs: PackedGraphs, batch_size: int | None = None, *, with_states: bool = False
+    ) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order.
 
         Args:
             graphs: Graphs with the features of the training.
             batch_size: Graphs per batch; by default as in the evaluation of the training, which
                 matters to methods whose answers depend on the batch.
+            with_states: Whether to keep the states before the last layer.
         """
         self.check(graphs)
         if batch_size is None:
             trained_with = self.training.get("settings", {}).get("batch_size", 128)
             batch_size = evaluation_size(self.method, trained_with)
         (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
-        found = predict(self.method, scaled, batch_size)
+        found = predict(self.method, scaled, batch_size, with_states=with_states)
         if self.scale is not None:
             found = replace(found, logits=self.scale.restore(found.logits))
         return found
@@ -177,10 +188,24 @@ class Model:
     ) -> dict[str, float]:
         """All metrics that apply to labelled graphs."""
         found = self.predict(graphs) if predictions is None else predictions
-        return score(found, graphs, self.task)
+        decided = self.calibration.decided(found.logits) if self.calibration.cut else None
+        return score(found, graphs, self.task, decided)
+
+    def classes(self, logits: Tensor) -> Tensor:
+        """Class of every row ``[G]``, or 0/1 of every output ``[G, outputs]`` in binary tasks."""
+        return predicted_classes(self.calibration.decided(logits), self.task)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Of binary tasks, the probability above which the answer is yes ``[outputs]``."""
+        if self.task.kind != "binary":
+            return ()
+        cut = torch.tensor([self.calibration.cut or (0.0,) * self.task.outputs])
+        return tuple(self.probabilities(cut)[0].tolist())
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """``[G, classes]``; of binary tasks that of the second class, ``[G, outputs]``."""
+        logits = self.calibration.apply(logits)
         return logits.softmax(-1) if self.task.kind == "multiclass" else logits.sigmoid()
 
     def check(self, graphs: PackedGraphs) -> None:

@@ -7,14 +7,16 @@ import io
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.files import write_aside
 from gsina.formats import format_of
-from gsina.formats.assemble import Chunk, NodeGraph, Rows
+from gsina.formats.assemble import NodeGraph, Rows
 from gsina.models.answers import (
     REASON,
     answer_names,
@@ -23,6 +25,12 @@ from gsina.models.answers import (
     free_names,
 )
 from gsina.models.model import Model
+from gsina.models.uncertainty.answers import COVERAGE, coverage_notes, reference_of
+from gsina.models.uncertainty.columns import TrustColumns
+from gsina.models.uncertainty.conformal import check_coverage
+from gsina.models.uncertainty.reference import MOST
+from gsina.models.uncertainty.shift import Sample, find_shift
+from gsina.training.evaluate import Predictions
 
 #: Called with the number of rows that are done.
 OnRows = Callable[[int], None]
@@ -38,6 +46,7 @@ class Summary:
         first_reason: Why the first of them could not be read.
         seconds: Total time.
         model_seconds: Time of the model itself.
+        notes: What sets and intervals cannot promise.
     """
 
     rows: int = 0
@@ -45,6 +54,7 @@ class Summary:
     first_reason: str = ""
     seconds: float = 0.0
     model_seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
 
     def count_unreadable(self, reasons: dict[int, str]) -> None:
         """Add the rows of a piece that could not be read, by their reasons."""
@@ -59,6 +69,8 @@ def predict_files(
     *,
     names: str | None = None,
     with_attention: bool = False,
+    coverage: float | None = None,
+    shift: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
     """Write one row for every row of a file, in order, with the prediction behind its columns.
@@ -73,16 +85,40 @@ def predict_files(
         out: Output file; ``.jsonl`` gives one object per line, all else CSV.
         names: The column that names a row, such as that of the SMILES; by default as in training.
         with_attention: Whether to add the weights of edges and nodes.
+        coverage: The share of sets (of classes) or intervals (of numbers) that are to hold the
+            truth, by default 0.9; a model of an earlier version has none.
+        shift: Whether to weight validation rows by how likely they are among those of the file,
+            which is read once more for that.
         on_rows: Called after every chunk of the file.
     """
     summary, began = Summary(), time.perf_counter()
+    trust = None
+    if model.reference is not None or coverage is not None or shift:
+        reference = reference_of(model)  # before a file is read
+        trust = TrustColumns(model, check_coverage(COVERAGE if coverage is None else coverage))
+        summary.notes = coverage_notes(model, trust.coverage)
+        if shift:
+            new = _sample_states(model, read_files(model, files, names))
+            trust = replace(trust, shift=find_shift(reference.states, new))
     found = read_files(model, files, names)
     if isinstance(found, Rows):
-        _predict_rows(model, found, out, with_attention, summary, on_rows)
+        _predict_rows(model, found, out, with_attention, trust, summary, on_rows)
     else:
-        _predict_nodes(model, found, out, with_attention, summary)
+        _predict_nodes(model, found, out, with_attention, trust, summary)
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+def _sample_states(model: Model, found: Rows | NodeGraph) -> Tensor:
+    """States of evenly spread rows of a file ``[M, H]``, in memory that does not grow with it."""
+    sample = Sample(MOST)
+    parts = (found.graphs,) if isinstance(found, NodeGraph) else (c.graphs for c in found.chunks)
+    for graphs in parts:
+        if len(graphs):
+            states = model.predict(graphs, with_states=True).states
+            assert states is not None
+            sample.add(states)
+    return sample.rows()
 
 
 def read_files(model: Model, files: Sequence[Path], names: str | None = None) -> Rows | NodeGraph:
@@ -98,13 +134,14 @@ def _predict_rows(
     rows: Rows,
     out: Path,
     with_attention: bool,
+    trust: TrustColumns | None,
     summary: Summary,
     on_rows: OnRows | None,
 ) -> None:
-    names = answer_names(model)
+    names = answer_names(model) + ([] if trust is None else trust.names)
     if with_attention:
         names += format_of(model.featuriser).weights
-    predicted = _predicted(model, rows.chunks, with_attention, summary, on_rows)
+    predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
     problems: list[ValueError] = []
     lines = _as_far_as_possible(predicted, problems)
     _write(out, lines, [*names, REASON], _texts(model), rows.header)
@@ -129,22 +166,24 @@ def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iter
 
 def _predicted(
     model: Model,
-    chunks: Iterable[Chunk],
+    rows: Rows,
+    width: int,
     with_attention: bool,
+    trust: TrustColumns | None,
     summary: Summary,
     on_rows: OnRows | None,
 ) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Every row with its new cells."""
-    width = len(answer_names(model)) + (2 if with_attention else 0)
-    for chunk in chunks:
+    """Every row with its ``width`` new cells and a reason."""
+    for chunk in rows.chunks:
         cells: list[list[str]] = [[""] * width + [""] for _ in chunk.rows]
         for place, reason in chunk.reasons.items():
             cells[place][-1] = reason
         if len(chunk.graphs):
             began = time.perf_counter()
-            found = model.predict(chunk.graphs)
+            found = model.predict(chunk.graphs, with_states=trust is not None)
             summary.model_seconds += time.perf_counter() - began
-            answered = answers(model, found.logits)
+            names = [chunk.rows[place].get(rows.name, "") for place in chunk.position.tolist()]
+            answered = _answered(model, found, trust, names)
             if with_attention:
                 weights = attention(chunk.graphs, found)
                 answered = [[*row, *more] for row, more in zip(answered, weights, strict=True)]
@@ -157,14 +196,30 @@ def _predicted(
             on_rows(summary.rows)
 
 
+def _answered(
+    model: Model, found: Predictions, trust: TrustColumns | None, names: Sequence[str] | None
+) -> list[list[str]]:
+    """The cells of the predictions, and of how far to trust them."""
+    cells = answers(model, found.logits)
+    if trust is None or found.states is None:
+        return cells
+    more = trust.cells(found.logits, found.states, names)
+    return [[*row, *trusted] for row, trusted in zip(cells, more, strict=True)]
+
+
 def _predict_nodes(
-    model: Model, graph: NodeGraph, out: Path, with_attention: bool, summary: Summary
+    model: Model,
+    graph: NodeGraph,
+    out: Path,
+    with_attention: bool,
+    trust: TrustColumns | None,
+    summary: Summary,
 ) -> None:
     began = time.perf_counter()
-    found = model.predict(graph.graphs)
+    found = model.predict(graph.graphs, with_states=trust is not None)
     summary.model_seconds = time.perf_counter() - began
-    cells = [[*row, ""] for row in answers(model, found.logits)]
-    added = answer_names(model)
+    cells = [[*row, ""] for row in _answered(model, found, trust, None)]
+    added = answer_names(model) + ([] if trust is None else trust.names)
     if with_attention:
         if found.edge is None:
             raise InputError("this model has no attention to write; leave --attention out.")

@@ -20,7 +20,9 @@ from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS, Method, build_method, make_config
 from gsina.metrics import METRICS
+from gsina.models.imbalance import weighted
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
+from gsina.models.uncertainty.fit import with_uncertainty
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.checkpoint import FILE as CHECKPOINT
@@ -47,6 +49,7 @@ class Plan:
         settings: Optimisation.
         selection: Which epoch is selected, and when to stop.
         seed: Seed of initialisation, shuffling, dropout and noise.
+        threshold: Choose the thresholds of yes-or-no answers on validation data.
     """
 
     spec: NetworkSpec
@@ -56,6 +59,7 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     selection: Selection = field(default_factory=StrictBest)
     seed: int = 0
+    threshold: bool = False
 
     def __post_init__(self) -> None:
         if self.auto_ratio:
@@ -131,6 +135,7 @@ def train_model(
         labels = labels[dataset.train.mask]  # the others may be test labels
     scale = Scale.of(labels) if task.kind == "regression" else None
     scaled = _standardised(dataset if scale is None else scale.apply(dataset))
+    scaled = weighted(scaled, plan.settings.class_weight)
     if scale is not None and task.outputs == 1:
         listeners = [InUnits(listener, scale) for listener in listeners]
     finished: list[tuple[Method, Progress, Trial]] = []
@@ -177,6 +182,8 @@ def train_model(
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+    if ranks is None or ranks.first:
+        model = with_uncertainty(model, dataset, threshold=plan.threshold)
     return Trained(model, progress)
 
 
@@ -206,10 +213,11 @@ def score_splits(model: Model, dataset: Dataset) -> tuple[Scores, Scores]:
         logits = found.logits
         if task.level == "node" and graphs.mask is not None:
             logits, y = logits[graphs.mask], y[graphs.mask]
+        decided = model.calibration.decided(logits)
         for column, name in enumerate(targets):
             one = slice(column, column + 1)
             score = METRICS[task.metric].function
-            targets[name][split] = score(logits[:, one], y[:, one], replace(task, outputs=1))
+            targets[name][split] = score(decided[:, one], y[:, one], replace(task, outputs=1))
     return scores, targets
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.formats import FORMATS
+from gsina.models.imbalance import AUTO
 from gsina.models.train import check_budget, default_options, named_spec
 from gsina.runs.recipe import Recipe
 
@@ -29,6 +30,7 @@ def file_recipe(
     backbone: str | None = None,
     options: dict[str, Any] | None = None,
     patience: int | None = None,
+    metric: str = AUTO,
     **optimiser: Any,
 ) -> Recipe:
     """A recipe for a user's files.
@@ -41,6 +43,8 @@ def file_recipe(
         backbone: Name of the network; by default gin, at node level gcn.
         options: Settings of the method; a ratio of ``"auto"`` is chosen on validation data.
         patience: Stop after this many epochs without improvement.
+        metric: Which metric selects; by default that of the kind of target, or one for rare
+            classes if there is one.
         **optimiser: Fields of the optimiser, such as ``epochs``.
 
     Raises:
@@ -68,6 +72,7 @@ def file_recipe(
             "selection": {
                 "rule": "strict-best",
                 "patience": usual_patience if patience is None else patience,
+                "metric": metric,
             },
             "auto_ratio": auto,
         }

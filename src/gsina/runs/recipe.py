@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BaseModel,
     ConfigDict,
@@ -29,6 +30,7 @@ from gsina.errors import InputError, MissingFileError, check_name
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
+from gsina.models.imbalance import check_class_weight, check_metric, chooses_threshold, judged
 from gsina.models.train import Plan, check_budget, first_epoch
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
@@ -177,14 +179,22 @@ class OptimiserPart(_Part):
     algorithm: Literal["adam", "adamw"] = "adam"
     neighbours: tuple[int, ...] | None = None
     precision: Literal["float32", "bf16"] = "float32"
+    class_weight: Annotated[str | dict[str, float] | None, AfterValidator(check_class_weight)] = (
+        None
+    )
 
 
 class SelectionPart(_Part):
-    """Which epoch is selected."""
+    """Which epoch is selected, and by which metric; by default by that of the dataset.
+
+    A metric that is named, or that ``auto`` takes because of a rare class, also chooses the
+    threshold of yes-or-no answers on validation data.
+    """
 
     rule: str = "latest-best"
     patience: int | None = Field(default=None, ge=1)
     first_epoch: int = Field(default=0, ge=0)
+    metric: Annotated[str | None, AfterValidator(check_metric)] = None
 
     @field_validator("rule")
     @classmethod
@@ -251,6 +261,10 @@ class Recipe(_Part):
             values[part] = {"name": chosen.name, "options": _changed(make, chosen.options)}
         return values
 
+    def judge(self, dataset: Dataset) -> Dataset:
+        """The recipe's data, judged by its metric; it does not matter if they are already."""
+        return judged(dataset, self.selection.metric)
+
     def plan(self, dataset: Dataset, seed: int) -> Plan:
         """What to train on the data."""
         chosen, method = self.selection, self.method
@@ -268,6 +282,7 @@ class Recipe(_Part):
             settings=Settings(**self.optimiser.model_dump()),
             selection=make_selection(chosen.rule, chosen.patience, first),
             seed=seed,
+            threshold=chooses_threshold(dataset, chosen.metric),
         )
 
     @classmethod

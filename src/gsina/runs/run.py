@@ -68,7 +68,7 @@ def run(
         report: Whether to write the page of test graphs into ``out``.
         listeners: Notified of the progress.
     """
-    dataset = recipe.data.load() if dataset is None else dataset
+    dataset = recipe.judge(recipe.data.load() if dataset is None else dataset)
     for name, graphs in dataset.splits.items():
         if len(graphs) == 0:  # fail before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")

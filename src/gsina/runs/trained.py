@@ -115,7 +115,7 @@ def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset
     old = folder / OLD_WEIGHTS
     if not old.is_file() and not (folder / MODEL).is_dir():
         raise MissingFileError(f"{folder / MODEL} is missing; train the run in {folder} again.")
-    dataset = recipe.data.load() if dataset is None else dataset
+    dataset = recipe.judge(recipe.data.load() if dataset is None else dataset)
     if (folder / MODEL).is_dir():
         return Run(model_folders.load_model(folder), dataset, result)
     plan = recipe.plan(dataset, int(result["seed"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
@@ -15,6 +16,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, label_loss
 from gsina.metrics import METRICS, explanation_metrics, reported_metrics
+from gsina.nn.last_states import LastStates
 from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks
 
@@ -28,12 +30,14 @@ class Predictions:
         edge: Edge attention ``[E]``, in the order of the split's edges; ``None`` without attention.
         node: Node attention ``[N]`` or ``None``.
         scores: Scores behind the edge attention ``[E]`` or ``None``.
+        states: What the last layer made the logits of ``[G, H]``, if that was asked for.
     """
 
     logits: Tensor = field(metadata=LABEL)
     edge: Tensor | None = field(default=None, metadata=EDGE)
     node: Tensor | None = field(default=None, metadata=NODE)
     scores: Tensor | None = field(default=None, metadata=EDGE)
+    states: Tensor | None = field(default=None, metadata=LABEL)
 
     @classmethod
     def join(cls, parts: Sequence[Predictions]) -> Predictions:
@@ -54,7 +58,12 @@ def evaluation_size(method: Method, batch_size: int) -> int:
 
 @torch.no_grad()
 def predict(
-    method: Method, graphs: PackedGraphs, batch_size: int = 256, ranks: Ranks | None = None
+    method: Method,
+    graphs: PackedGraphs,
+    batch_size: int = 256,
+    ranks: Ranks | None = None,
+    *,
+    with_states: bool = False,
 ) -> Predictions:
     """Predictions and attention of every graph, in order; the model's mode is put back after.
 
@@ -66,6 +75,7 @@ def predict(
         graphs: A split.
         batch_size: Graphs per batch.
         ranks: The processes that share the batches out; all of them get all predictions.
+        with_states: Whether to keep the states before the last layer.
     """
     if len(graphs) == 0:
         raise InputError("got a split without graphs, expected at least one to predict.")
@@ -76,11 +86,14 @@ def predict(
     order = None if method.batch_invariant else _shuffled(len(graphs))
     ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []
+    last = LastStates(method) if with_states else None
     try:
-        for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
-            logits, attention = method(graphs.batch(chunk).to(device))
-            parts = (None, None, None) if attention is None else attention
-            found.append(Predictions(logits.cpu(), *map(_to_cpu, parts)))
+        with last or nullcontext():
+            for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
+                logits, attention = method(graphs.batch(chunk).to(device))
+                states = None if last is None else last.take(logits)
+                parts = (None, None, None) if attention is None else attention
+                found.append(Predictions(*map(_to_cpu, (logits, *parts, states))))  # type: ignore[arg-type]
     finally:
         method.train(training)
     in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))
@@ -107,8 +120,21 @@ def _to_cpu(values: Tensor | None) -> Tensor | None:
     return None if values is None else values.cpu()
 
 
-def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[str, float]:
-    """All metrics that apply: the task's, and those of explanations where the truth is known."""
+def score(
+    predictions: Predictions,
+    graphs: PackedGraphs,
+    task: Task,
+    decided: Tensor | None = None,
+) -> dict[str, float]:
+    """All metrics that apply: the task's, and those of explanations where the truth is known.
+
+    Args:
+        predictions: What a model says.
+        graphs: Graphs with labels.
+        task: The task.
+        decided: Logits whose sign is the decision, where that is not the sign of the logits; then
+            the metric that thresholds are chosen by is reported too.
+    """
     logits, y = predictions.logits, graphs.labels(task.level)
     if y is None:
         raise InputError("these graphs have no labels to score against.")
@@ -117,10 +143,14 @@ def score(predictions: Predictions, graphs: PackedGraphs, task: Task) -> dict[st
         owner = torch.repeat_interleave(sizes)[graphs.mask]
         sizes = torch.bincount(owner, minlength=len(graphs))
         logits, y = logits[graphs.mask], y[graphs.mask]
+        decided = None if decided is None else decided[graphs.mask]
     by_graph = task.level == "node" and task.per_graph and len(graphs) > 1
     parts = sizes.tolist() if by_graph else [len(y)]
     result = {"loss": float(label_loss(logits, y, task))}
-    for name in reported_metrics(task.kind, task.metric):
+    names = reported_metrics(task.kind, task.metric)
+    if decided is not None:
+        logits, names = decided, list(dict.fromkeys([*names, METRICS[task.metric].threshold_by]))
+    for name in names:
         each = zip(torch.split(logits, parts), torch.split(y, parts), strict=True)
         scores = [METRICS[name].function(*part, task) for part in each]
         result[name] = sum(scores) / len(scores)

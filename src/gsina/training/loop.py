@@ -59,6 +59,8 @@ class Settings:
             samples, such as ``(10, 10)``; ``None``: whole graphs.
         precision: ``float32``, or ``bf16`` for training steps under PyTorch's autocast; weights,
             attention and evaluation stay in float32.
+        class_weight: ``balanced``, or what every class counts in the loss, by its name; the labels
+            that :func:`fit` gets have the weights already.
     """
 
     epochs: int = 100
@@ -69,6 +71,7 @@ class Settings:
     algorithm: str = "adam"
     neighbours: tuple[int, ...] | None = None
     precision: str = "float32"
+    class_weight: str | dict[str, float] | None = None
 
 
 PRECISIONS = ("float32", "bf16")
@@ -182,7 +185,8 @@ def _fingerprint(
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
     optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
-    for name, old in (("algorithm", "adam"), ("neighbours", None), ("precision", "float32")):
+    before = {"algorithm": "adam", "neighbours": None, "precision": "float32", "class_weight": None}
+    for name, old in before.items():
         if optimisation[name] == old:  # as it was before there was a choice
             del optimisation[name]
     model = {name: list(value.shape) for name, value in method.state_dict().items()}

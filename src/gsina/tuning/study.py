@@ -61,7 +61,7 @@ class Search:
             raise InputError(
                 "a search chooses the ratio itself; leave ratio=auto out, or give a number to keep."
             )
-        return cls(recipe, without_test(dataset), knobs_of(recipe, fixed), seed)
+        return cls(recipe, without_test(recipe.judge(dataset)), knobs_of(recipe, fixed), seed)
 
     @property
     def task(self) -> Task:
@@ -71,6 +71,9 @@ class Search:
     def identity(self) -> dict[str, Any]:
         """What must stay the same for trials to be comparable, as plain JSON."""
         shared = self.recipe.model_dump(exclude={"data"})
+        for part, name in (("optimiser", "class_weight"), ("selection", "metric")):
+            if shared[part][name] is None:  # as it was before there was a choice
+                del shared[part][name]
         parts = {
             **shared,
             "vary": [knob.name for knob in self.knobs],

@@ -20,6 +20,7 @@ from gsina.explain.page import PageGraph, page_graphs, write_page
 from gsina.explain.page.molecule import draw_molecule
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
+from gsina.models.uncertainty.calibration import Calibration
 from gsina.molecules.packing import pack_smiles
 from gsina.nn import GraphSinkhornAttention
 from gsina.ops.budget import Budget
@@ -331,3 +332,17 @@ def test_names_and_predictions_must_fit() -> None:
     wrong = Predictions(torch.zeros(7, 3), torch.zeros(2), None, torch.zeros(2))
     with pytest.raises(ValueError, match="these very graphs"):
         page_graphs(graphs, wrong, tiny.CLASSES, names=["a"] * 7)
+
+
+def test_answers_are_made_at_the_threshold_of_the_model():
+    graphs = replace(tiny.ragged()[[0, 2]], y=torch.tensor([[1.0], [0.0]]))
+    logits, task = torch.tensor([[-1.0], [-3.0]]), Task("binary", 1, "roc_auc")
+    low = Calibration(temperature=(2.0,), cut=(-2.0,))
+    first, second = plain(graphs, logits, task, class_names=("ok", "fraud"), calibration=low)
+    assert (first.predicted, second.predicted) == ("fraud", "ok")
+    assert (first.right, second.right) == (True, True)
+    share = float(torch.tensor(-0.5).sigmoid())
+    assert first.probabilities == pytest.approx((1 - share, share))
+    assert first.confidence == pytest.approx(share)
+    usual, _ = plain(graphs, logits, task, class_names=("ok", "fraud"))
+    assert usual.predicted == "ok"

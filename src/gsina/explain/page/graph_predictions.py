@@ -11,6 +11,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
+from gsina.models.uncertainty.calibration import Calibration
 
 #: Targets named one by one; of more, only their number is shown.
 NAMED_TARGETS = 3
@@ -36,6 +37,7 @@ def graph_predictions(
     task: Task,
     class_names: Sequence[str],
     target_names: Sequence[str],
+    calibration: Calibration,
 ) -> list[GraphPrediction]:
     """The prediction of every graph, with its truth.
 
@@ -45,27 +47,34 @@ def graph_predictions(
         task: The kind of labels.
         class_names: Names of the classes; by default their numbers.
         target_names: Names of the columns of several targets; by default their numbers.
+        calibration: How logits become probabilities and decisions.
     """
     y = graphs.labels(task.level)
+    decided, logits = calibration.decided(logits), calibration.apply(logits)
     if task.level == "node":
-        return _nodes(logits, y, graphs, task)
+        return _nodes(decided, y, graphs, task)
     if task.kind == "multiclass":
         names = _names(class_names, task.outputs, "class_names")
-        return _classes(logits.softmax(-1), y, names)
+        return _classes(logits.softmax(-1), decided.argmax(-1), y, names)
     if task.kind == "binary" and task.outputs == 1:
         share = logits.sigmoid()
         labels = None if y is None else torch.where(y[:, 0].isnan(), -1, y[:, 0]).long()
         return _classes(
-            torch.cat([1 - share, share], 1), labels, _names(class_names, 2, "class_names")
+            torch.cat([1 - share, share], 1),
+            (decided[:, 0] > 0).long(),
+            labels,
+            _names(class_names, 2, "class_names"),
         )
     names = _names(target_names, task.outputs, "target_names")
     if task.kind == "binary":
-        return _targets(logits.sigmoid(), y, names)
+        return _targets(logits.sigmoid(), decided > 0, y, names)
     return _numbers(logits, y, names)
 
 
-def _classes(probabilities: Tensor, y: Tensor | None, names: Names) -> list[GraphPrediction]:
-    confidence, guess = probabilities.max(-1)
+def _classes(
+    probabilities: Tensor, guess: Tensor, y: Tensor | None, names: Names
+) -> list[GraphPrediction]:
+    confidence = probabilities.gather(1, guess.unsqueeze(1)).squeeze(1)
     labels = [-1] * len(guess) if y is None else y.tolist()
     return [
         GraphPrediction(
@@ -82,11 +91,12 @@ def _classes(probabilities: Tensor, y: Tensor | None, names: Names) -> list[Grap
     ]
 
 
-def _targets(probabilities: Tensor, y: Tensor | None, names: Names) -> list[GraphPrediction]:
+def _targets(
+    probabilities: Tensor, yes: Tensor, y: Tensor | None, names: Names
+) -> list[GraphPrediction]:
     """Several binary targets; a graph is right if all its known targets are."""
     truth = torch.full_like(probabilities, torch.nan) if y is None else y
     known = ~truth.isnan()
-    yes = probabilities > 0.5
     right = (yes == (truth > 0.5)) | ~known
     sure = torch.maximum(probabilities, 1 - probabilities).mean(-1)
     return [

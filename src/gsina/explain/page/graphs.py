@@ -15,6 +15,7 @@ from gsina.explain.page.graph_predictions import graph_predictions
 from gsina.explain.page.molecule import draw_molecule
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
+from gsina.models.uncertainty.calibration import Calibration
 from gsina.training.evaluate import Predictions
 
 __all__ = ["PageGraph", "page_graphs"]
@@ -32,6 +33,7 @@ def page_graphs(
     class_names: Sequence[str] = (),
     target_names: Sequence[str] = (),
     own_weights: bool = False,
+    calibration: Calibration | None = None,
 ) -> list[PageGraph]:
     """Lay out graphs and put predictions and truth into words.
 
@@ -53,6 +55,7 @@ def page_graphs(
         class_names: Names of the classes; by default their numbers.
         target_names: Names of the columns of several targets; by default their numbers.
         own_weights: Whether to store the weights of the predictions besides the scores.
+        calibration: How logits become probabilities and decisions; by default plainly.
     """
     per_graph: tuple[tuple[str, Sequence[object] | None], ...] = (
         ("names", names),
@@ -72,7 +75,9 @@ def page_graphs(
             f"{[expected, task.outputs]}; pass the predictions for these very graphs."
         )
     pairs = _pairs(graphs, predictions)
-    found = graph_predictions(predictions.logits, graphs, task, class_names, target_names)
+    found = graph_predictions(
+        predictions.logits, graphs, task, class_names, target_names, calibration or Calibration()
+    )
     counts, ptr = graphs.node_ptr.diff().tolist(), pairs.ptr.tolist()
     first = graphs.node_ptr.tolist()
     weights, of_nodes = (pairs.weights, predictions.node) if own_weights else (None, None)

@@ -17,7 +17,7 @@ from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import PlainMethod, label_loss, task_loss
+from gsina.methods.base import PlainMethod, task_loss
 from gsina.nn.predictor import Predictor
 from gsina.ops.groups import Groups
 from gsina.ops.ragged import number_rows
@@ -138,7 +138,7 @@ def environment_means(values: Tensor, batch: Batch, task: Task) -> Tensor:
 
 def environment_risks(logits: Tensor, batch: Batch, task: Task) -> Tensor:
     """Mean loss of every environment ``[K]``."""
-    return environment_means(label_loss(logits, batch.labels, task, "none"), batch, task)
+    return environment_means(task_loss(logits, batch, task, "none"), batch, task)
 
 
 def has_label(y: Tensor, task: Task) -> Tensor:

@@ -1,0 +1,1 @@
+"""How far an answer can be trusted: probabilities, conformal sets and intervals, domain."""
