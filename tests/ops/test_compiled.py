@@ -18,7 +18,7 @@ from gsina.graphs.batch import Batch
 from gsina.nn.attention import node_attention, standardise
 from gsina.ops import compiled
 from gsina.ops.compiled import Graphs, attend, kernels, solve, torch_alone
-from gsina.ops.dual import solve_dual
+from gsina.ops.solvers.dual import solve_dual
 from gsina.ops.edges import symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.shared import SharedGroup

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from gsina.errors import InputError, check_name
 from gsina.ops.checks import check_input
-from gsina.ops.dual import solve_dual
+from gsina.ops.solvers.dual import solve_dual
 from gsina.ops.groups import Groups
-from gsina.ops.sinkhorn import sinkhorn
+from gsina.ops.solvers.sinkhorn import sinkhorn
 
 Solver = Literal["exact", "sinkhorn"]
 SOLVERS = ("exact", "sinkhorn")
