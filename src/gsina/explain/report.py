@@ -149,7 +149,7 @@ def page(
         order: Name of the order that the graphs are in.
         named: Whether names come from the file: those of molecules are SMILES.
     """
-    config = model.method.config
+    config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
     if attends and not solved and whole is None:
         notes = (*notes, OTHER_ATTENTION)
@@ -173,7 +173,8 @@ def page(
         title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
         budget=Budget.of_settings(config) or Budget(share=0.5),
         temperature=float(getattr(config, "temperature", 1.0)),
-        node=str(getattr(getattr(model.method, "attention", None), "node", "max")),
+        node=str(getattr(attention, "node", "max")),
+        regulariser=str(getattr(attention, "regulariser", "entropic")),
         summary=[("predicts", predicts(model)), *summary],
         scores_table=scores_table(model),
         scores_caption=scores_caption,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.base import LATER, Method, Output, task_loss
 from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
@@ -25,7 +25,7 @@ from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
 from gsina.ops.budget import Budget
 from gsina.ops.connectivity import edge_connectivity_loss
-from gsina.ops.soft_top_r import SOLVERS, Solver
+from gsina.ops.soft_top_r import Regulariser, Solver, check_regulariser
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class GSINAConfig:
         budget: Number of edges that the invariant subgraph of every graph holds, in place of a
             share: both directions of an undirected edge count once, and a graph that has no more
             edges is kept whole. Given, the ratio is not used.
+        regulariser: Of the soft top-r: ``entropic`` (the paper's, every weight lies between 0 and
+            1) or ``quadratic`` (most weights are exactly 0 or exactly 1).
     """
 
     ratio: float = 0.5
@@ -62,7 +64,8 @@ class GSINAConfig:
     solver: Solver = "exact"
     iterations: int = 10
     connectivity: float = 0.0
-    budget: float | None = None
+    budget: float | None = field(default=None, metadata=LATER)
+    regulariser: Regulariser = field(default="entropic", metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -72,7 +75,7 @@ class GSINAConfig:
             check_name(self.scorer, SCORERS, "scorer")
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
-        check_name(self.solver, SOLVERS, "solver")
+        check_regulariser(self.regulariser, self.solver)
         check_range(self, "be 0 or more", "connectivity")
 
 
@@ -147,6 +150,7 @@ class GSINA(Method):
             budget=config.budget,
             scorer=config.scorer,
             node=_node_attention(config, task),
+            regulariser=config.regulariser,
             solver=config.solver,
             iterations=config.iterations,
         )

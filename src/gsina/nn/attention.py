@@ -8,15 +8,23 @@ import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
+from gsina.nn.checks import check_graph, check_reverse
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget
-from gsina.ops.checks import MOST_GROUPS
 from gsina.ops.compiled import Graphs, attend
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import instance_norm
 from gsina.ops.shared import whole_batch
-from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights, tolerance
+from gsina.ops.soft_top_r import (
+    Regulariser,
+    Solver,
+    check_regulariser,
+    exact_weights,
+    sinkhorn_weights,
+    tolerance,
+)
+from gsina.ops.solvers.quadratic import quadratic_weights
 
 Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
@@ -69,6 +77,8 @@ class GraphSinkhornAttention(nn.Module):
         scorer: ``normed`` (the GSAT benchmark's), ``plain`` (the paper's text), or a module that
             maps ``[E, 2H]`` to one score per edge.
         node: Node weights from edge weights: ``max``, ``mean`` or ``none``.
+        regulariser: ``entropic``, or ``quadratic`` for weights that are exactly 0 and exactly 1
+            for most edges; see :func:`~gsina.soft_top_r`.
         solver: ``exact``, or ``sinkhorn`` for the paper's sweeps.
         iterations: Number of sweeps of ``sinkhorn``.
         eps: Added to the variance of the scores when they are standardised.
@@ -85,6 +95,7 @@ class GraphSinkhornAttention(nn.Module):
         budget: float | None = None,
         scorer: str | nn.Module = "normed",
         node: NodeAttention = "max",
+        regulariser: Regulariser = "entropic",
         solver: Solver = "exact",
         iterations: int = 10,
         eps: float = 1e-6,
@@ -100,7 +111,8 @@ class GraphSinkhornAttention(nn.Module):
         self.noise = noise
         self.scope = check_name(scope, SCOPES, "scope")
         self.node = check_name(node, NODE_ATTENTIONS, "node attention")
-        self.solver = check_name(solver, SOLVERS, "solver")
+        check_regulariser(regulariser, solver)
+        self.regulariser, self.solver = regulariser, solver
         self.iterations = iterations
         self.eps = eps
 
@@ -132,8 +144,8 @@ class GraphSinkhornAttention(nn.Module):
                 f"shape {list(h.shape)}."
             )
         if edge_groups is None:  # otherwise the graph comes from a checked batch
-            _check_graph(h, edge_index, batch, num_graphs)
-            _check_reverse(reverse, edge_index)
+            check_graph(h, edge_index, batch, num_graphs)
+            check_reverse(reverse, edge_index)
         elif not isinstance(edge_groups, Groups):
             raise InputError(
                 f"edge_groups must be gsina.ops.Groups, got a {type(edge_groups).__name__}; leave "
@@ -175,7 +187,7 @@ class GraphSinkhornAttention(nn.Module):
             isolated: Weight of a node without edges, or one per node ``[N]``, float64.
         """
         noise = self._negative_noise(scores)
-        if self.solver == "exact" and self.node != "mean":
+        if self.regulariser == "entropic" and self.solver == "exact" and self.node != "mean":
             found = attend(
                 scores,
                 graphs,
@@ -214,6 +226,8 @@ class GraphSinkhornAttention(nn.Module):
     def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
         if not isinstance(ratio, Tensor):
             ratio = scores.new_full((groups.num,), ratio, dtype=torch.float64)
+        if self.regulariser == "quadratic":
+            return quadratic_weights(scores / self.temperature, ratio, groups)
         if self.solver == "exact":
             return exact_weights(scores * (2 / self.temperature), ratio, groups)
         return sinkhorn_weights(scores / self.temperature, ratio, groups, self.iterations)[0]
@@ -224,7 +238,8 @@ class GraphSinkhornAttention(nn.Module):
         return (
             f"{f'budget={count}' if share is None else f'ratio={share}'}, "
             f"temperature={self.temperature}, noise={self.noise}, "
-            f"scope={self.scope}, node={self.node}, solver={self.solver}"
+            f"scope={self.scope}, node={self.node}, regulariser={self.regulariser}, "
+            f"solver={self.solver}"
         )
 
 
@@ -268,63 +283,6 @@ def node_attention(
     # From `isolated` on, a weight equal to it would share its gradient with the start.
     largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
     return torch.where(largest < 0, start, largest)
-
-
-def _check_graph(
-    h: Tensor, edge_index: Tensor, batch: Tensor | None, num_graphs: int | None
-) -> None:
-    """Refuse what would end in an error of torch, or silently in nonsense."""
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
-        raise InputError(
-            f"edge_index must be int64 of shape [2, E], got {edge_index.dtype} of shape "
-            f"{list(edge_index.shape)}."
-        )
-    if batch is not None and (batch.dtype != torch.long or batch.shape != h.shape[:1]):
-        raise InputError(
-            f"batch must be int64 with one graph per node, shape [{h.size(0)}], got {batch.dtype} "
-            f"of shape {list(batch.shape)}."
-        )
-    if batch is not None and batch.numel():
-        low, high = (int(bound) for bound in batch.aminmax())
-        most = MOST_GROUPS * (batch.numel() + 1) if num_graphs is None else num_graphs
-        if low < 0 or high >= most:
-            raise InputError(
-                f"batch must number the graphs from 0 to {most - 1}, got values from {low} to "
-                f"{high}; torch.unique(ids, return_inverse=True)[1] numbers graphs with other ids."
-            )
-    if edge_index.numel() and bool(((edge_index < 0) | (edge_index >= h.size(0))).any()):
-        raise InputError(
-            f"edge_index must lie in 0 .. {h.size(0) - 1}, got values from {int(edge_index.min())} "
-            f"to {int(edge_index.max())}."
-        )
-    if batch is not None and not torch.equal(*batch[edge_index]):
-        raise InputError("an edge joins two graphs; both its ends must have the same batch number.")
-    if not bool(h.isfinite().all()):
-        raise InputError("node embeddings must be finite, got NaN or infinite values.")
-
-
-def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
-    """Refuse what does not pair edges with their opposites."""
-    advice = "leave it out, or take it from gsina.ops.reverse_edges(edge_index, num_nodes)."
-    if isinstance(reverse, str):
-        if reverse != "find":
-            raise InputError(f"reverse must be 'find', None or a tensor, got {reverse!r}; {advice}")
-        return
-    if reverse is None:
-        return
-    edges = edge_index.size(1)
-    if reverse.dtype != torch.long or reverse.shape != (edges,):
-        raise InputError(
-            f"reverse must be int64 of shape [{edges}], one per edge, got {reverse.dtype} of shape "
-            f"{list(reverse.shape)}; {advice}"
-        )
-    position = torch.arange(edges, device=reverse.device)
-    known = (reverse >= 0) & (reverse < edges)
-    partner = torch.where(known, reverse, position)
-    pairs = known & (partner.index_select(0, partner) == position)
-    opposite = (edge_index.index_select(1, partner) == edge_index.flip(0)).all(0)
-    if not bool((pairs & (opposite | (partner == position))).all()):
-        raise InputError(f"reverse must pair edges with their opposites, and does not; {advice}")
 
 
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
