@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name, check_range
@@ -52,6 +53,12 @@ class GSINAConfig:
             edges is kept whole. Given, the ratio is not used.
         regulariser: Of the soft top-r: ``entropic`` (the paper's, every weight lies between 0 and
             1) or ``quadratic`` (most weights are exactly 0 or exactly 1).
+        hard: Whether the predictor is trained on hard subgraphs: edges are drawn with their weights
+            as probabilities, as many of every graph as its weights add up to, rounded down or up,
+            and the weights get the gradient. Evaluation and explanations keep the soft weights.
+        test_draws: Number of noisy draws, hard ones if ``hard``, over which logits are averaged in
+            evaluation; 0 for the logits of the weights without noise. The noise is a function of
+            the graph, so that predictions can be repeated and do not depend on the batch.
     """
 
     ratio: float = 0.5
@@ -66,6 +73,8 @@ class GSINAConfig:
     connectivity: float = 0.0
     budget: float | None = field(default=None, metadata=LATER)
     regulariser: Regulariser = field(default="entropic", metadata=LATER)
+    hard: bool = field(default=False, metadata=LATER)
+    test_draws: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -76,7 +85,12 @@ class GSINAConfig:
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_regulariser(self.regulariser, self.solver)
-        check_range(self, "be 0 or more", "connectivity")
+        check_range(self, "be 0 or more", "connectivity", "test_draws")
+        if self.test_draws and self.noise == 0 and not self.hard:
+            raise InputError(
+                f"got test_draws={self.test_draws} without noise and without hard=True, with which "
+                "all draws would be the same; give one of the two, or leave test_draws out."
+            )
 
 
 class GSINA(Method):
@@ -153,6 +167,7 @@ class GSINA(Method):
             regulariser=config.regulariser,
             solver=config.solver,
             iterations=config.iterations,
+            hard=config.hard,
         )
 
     @classmethod
@@ -168,9 +183,11 @@ class GSINA(Method):
 
     def forward(self, batch: Batch) -> Output:
         """Extract the invariant subgraph and predict from it."""
-        states, attention = self._attend(batch)
+        draws = 0 if self.training else self.config.test_draws
+        states, attention, drawn = self._attend(batch, draws)
         seen = with_features(batch, self.config.predict_from, states)
-        return Output(self.predictor(seen, attention), attention)
+        logits = [self.predictor(seen, one) for one in drawn or [attention]]
+        return Output(torch.stack(logits).mean(0) if drawn else logits[0], attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss, and the connectivity loss if there is one."""
@@ -182,16 +199,14 @@ class GSINA(Method):
             terms["connectivity"] = self.config.connectivity * loss.mean()
         return terms
 
-    def _attend(self, batch: Batch) -> tuple[Any, Attention]:
+    def _attend(self, batch: Batch, draws: int = 0) -> tuple[Any, Attention, list[Attention]]:
+        """States of the nodes, the attention, and so many noisy draws of it."""
         states = embed(self.extractor, batch)
-        attention: Attention = self.attention(
-            states,
-            batch.edge_index,
-            batch.node_graph,
-            edge_groups=batch.edge_groups,
-            reverse=batch.reverse,
-        )
-        return states, attention
+        graphs = (states, batch.edge_index, batch.node_graph)
+        known: dict[str, Any] = {"edge_groups": batch.edge_groups, "reverse": batch.reverse}
+        if draws:
+            return states, *self.attention.draws(draws, *graphs, **known)
+        return states, self.attention(*graphs, **known), []
 
 
 def _node_attention(config: GSINAConfig, task: Task | None) -> NodeAttention:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,8 @@ from gsina.nn.checks import check_graph, check_reverse
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget
 from gsina.ops.compiled import Graphs, attend
+from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
+from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import instance_norm
@@ -30,8 +32,6 @@ Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
 SCOPES = ("graph", "batch")
 NODE_ATTENTIONS = ("max", "mean", "none")
-#: In place of 0, which float32 draws once in 2^24 times.
-SMALLEST = 2.0**-25
 
 
 class Attention(NamedTuple):
@@ -82,6 +82,10 @@ class GraphSinkhornAttention(nn.Module):
         solver: ``exact``, or ``sinkhorn`` for the paper's sweeps.
         iterations: Number of sweeps of ``sinkhorn``.
         eps: Added to the variance of the scores when they are standardised.
+        hard: Whether in training the weights are 0 and 1: a draw of
+            :func:`~gsina.ops.draws.systematic.systematic_sample` with the soft weights as
+            probabilities, and with their gradient. A draw has as many edges as the soft weights add
+            up to, rounded down or up.
     """
 
     def __init__(
@@ -99,6 +103,7 @@ class GraphSinkhornAttention(nn.Module):
         solver: Solver = "exact",
         iterations: int = 10,
         eps: float = 1e-6,
+        hard: bool = False,
     ) -> None:
         super().__init__()
         self.budget = Budget.of(ratio, budget)
@@ -115,6 +120,7 @@ class GraphSinkhornAttention(nn.Module):
         self.regulariser, self.solver = regulariser, solver
         self.iterations = iterations
         self.eps = eps
+        self.hard = hard
 
     def forward(
         self,
@@ -138,6 +144,33 @@ class GraphSinkhornAttention(nn.Module):
                 ``None`` if edges have no opposites. By default it is found, which costs a sort;
                 compute it once for a graph that comes again.
         """
+        scores, _, problem = self._problem(h, edge_index, batch, num_graphs, edge_groups, reverse)
+        return self.select(scores, *problem)
+
+    def draws(
+        self, count: int, h: Tensor, edge_index: Tensor, batch: Tensor | None = None, **known: Any
+    ) -> tuple[Attention, list[Attention]]:
+        """What :meth:`forward` returns, and besides it ``count`` draws with noise.
+
+        The noise of a draw is a function of the graph's edges and of the number of the draw, so
+        that the draws are the same at any time and in any batch; with ``hard`` their weights are 0
+        and 1. The other arguments are those of :meth:`forward`.
+        """
+        scores, graphs, problem = self._problem(h, edge_index, batch, **known)
+        noises = (own_noise(edge_index, graphs, number) for number in range(count))
+        drawn = [self.select(scores, *problem, noise) for noise in noises]
+        return self.select(scores, *problem), drawn
+
+    def _problem(
+        self,
+        h: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        num_graphs: int | None = None,
+        edge_groups: Groups | None = None,
+        reverse: Tensor | str | None = "find",
+    ) -> tuple[Tensor, Groups, tuple[Graphs, float | Tensor, float | Tensor]]:
+        """Scores ``[E]``, the edges of each graph, and what :meth:`select` has to know besides."""
         if h.dim() != 2 or h.size(1) != self.in_channels:
             raise InputError(
                 f"this attention was made for node embeddings of width {self.in_channels}, got "
@@ -157,7 +190,7 @@ class GraphSinkhornAttention(nn.Module):
         groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
         known = Graphs(groups, edge_index, reverse, h.size(0))
-        return self.select(scores, known, *self._ratios(known, graphs.num, batch))
+        return scores, graphs, (known, *self._ratios(known, graphs.num, batch))
 
     def _ratios(
         self, graphs: Graphs, num_graphs: int, batch: Tensor | None
@@ -176,7 +209,12 @@ class GraphSinkhornAttention(nn.Module):
         return ratio, ratio.index_select(0, batch)
 
     def select(
-        self, scores: Tensor, graphs: Graphs, ratio: float | Tensor, isolated: float | Tensor
+        self,
+        scores: Tensor,
+        graphs: Graphs,
+        ratio: float | Tensor,
+        isolated: float | Tensor,
+        uniform: Uniform | None = None,
     ) -> Attention:
         """What follows the scores: in one compiled step where that can be had.
 
@@ -185,8 +223,14 @@ class GraphSinkhornAttention(nn.Module):
             graphs: The graphs.
             ratio: Share r to keep, or one per group ``[G]``, float64.
             isolated: Weight of a node without edges, or one per node ``[N]``, float64.
+            uniform: Numbers to make the noise of; by default they are drawn in training, and in
+                evaluation there is no noise.
         """
-        noise = self._negative_noise(scores)
+        drawn = self.training or uniform is not None
+        noise = self._negative_noise(scores, uniform) if drawn and self.noise > 0 else None
+        groups, edge_index, reverse, num_nodes = graphs
+        hard = self.hard and drawn
+        found = None
         if self.regulariser == "entropic" and self.solver == "exact" and self.node != "mean":
             found = attend(
                 scores,
@@ -197,23 +241,28 @@ class GraphSinkhornAttention(nn.Module):
                 sigma=self.noise,
                 eps=self.eps,
                 near=tolerance(scores.dtype) ** 0.5,
-                isolated=isolated if self.node == "max" else None,
+                isolated=isolated if self.node == "max" and not hard else None,
             )
-            if found is not None:
-                return Attention(*found)
-        groups, edge_index, reverse, num_nodes = graphs
-        scores = standardise(symmetrise(scores, reverse), groups, self.eps)
-        edge = self._weights(self._disturb(scores, noise, reverse), groups, ratio)
+        if found is not None and not hard:
+            return Attention(*found)
+        if found is None:
+            standard = standardise(symmetrise(scores, reverse), groups, self.eps)
+            edge = self._weights(self._disturb(standard, noise, reverse), groups, ratio)
+        else:
+            edge, _, standard = found
+        if hard:
+            places = None if uniform is None else (uniform.order, uniform.group[: groups.num])
+            taken = systematic_sample(edge, groups, reverse, noise=places)
+            edge = taken.to(edge.dtype) + (edge - edge.detach())  # the gradient of the soft ones
         node = node_attention(edge, edge_index, num_nodes, isolated, self.node)
-        return Attention(edge, node, scores.detach())
+        return Attention(edge, node, standard.detach())
 
-    def _negative_noise(self, scores: Tensor) -> Tensor | None:
-        """Gumbel noise ``[E]`` with its sign turned, in training."""
-        if not self.training or self.noise == 0:
-            return None
+    def _negative_noise(self, scores: Tensor, uniform: Uniform | None) -> Tensor:
+        """Gumbel noise ``[E]`` with its sign turned."""
         kind = torch.promote_types(scores.dtype, torch.float32)  # half precision has steps too wide
-        uniform = torch.rand(scores.shape, dtype=kind, device=scores.device)
-        return uniform.clamp_(min=SMALLEST).log_().neg_().log_()
+        if uniform is not None:
+            return negative_gumbel(uniform.each.clone()).to(kind)
+        return negative_gumbel(torch.rand(scores.shape, dtype=kind, device=scores.device))
 
     def _disturb(self, scores: Tensor, negative: Tensor | None, reverse: Tensor | None) -> Tensor:
         if negative is None:
