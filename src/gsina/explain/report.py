@@ -196,7 +196,8 @@ def _solved_by_graph(model: Model) -> bool:
     attention = getattr(model.method, "attention", None)
     if not isinstance(attention, GraphSinkhornAttention):
         return False
-    return attention.scope == "graph" and attention.solver == "exact"
+    exact = attention.solver == "exact" and attention.transport == "exact"
+    return attention.scope == "graph" and exact
 
 
 def predicts(model: Model) -> str:

@@ -20,13 +20,13 @@ from gsina.nn.attention import (
     GraphSinkhornAttention,
     NodeAttention,
     Scope,
-    check_numbers,
 )
+from gsina.nn.checks import Transport, check_numbers, check_transport
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
 from gsina.ops.budget import Budget
 from gsina.ops.connectivity import edge_connectivity_loss
-from gsina.ops.soft_top_r import Regulariser, Solver, check_regulariser
+from gsina.ops.soft_top_r import Regulariser, Solver
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ class GSINAConfig:
         test_draws: Number of noisy draws, hard ones if ``hard``, over which logits are averaged in
             evaluation; 0 for the logits of the weights without noise. The noise is a function of
             the graph, so that predictions can be repeated and do not depend on the batch.
+        transport: ``exact``, or ``padded`` to reproduce numbers of the released research code,
+            which pads graphs to the longest of their batch; then the weights of a graph hang on its
+            batch and do not add up to its share.
     """
 
     ratio: float = 0.5
@@ -75,6 +78,7 @@ class GSINAConfig:
     regulariser: Regulariser = field(default="entropic", metadata=LATER)
     hard: bool = field(default=False, metadata=LATER)
     test_draws: int = field(default=0, metadata=LATER)
+    transport: Transport = field(default="exact", metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -84,7 +88,7 @@ class GSINAConfig:
             check_name(self.scorer, SCORERS, "scorer")
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
-        check_regulariser(self.regulariser, self.solver)
+        check_transport(self.transport, self.regulariser, self.solver)
         check_range(self, "be 0 or more", "connectivity", "test_draws")
         if self.test_draws and self.noise == 0 and not self.hard:
             raise InputError(
@@ -112,7 +116,7 @@ class GSINA(Method):
     The released code pads graphs to the longest of a batch and makes ten sweeps towards d, so that
     the mean is not r and a graph's weights hang on its batch; it draws two weights for the two
     directions of an edge, and gives isolated nodes 0. Here d is exact, both directions have one
-    weight, and isolated nodes have r.
+    weight, and isolated nodes have r; ``transport="padded"`` does as that code does.
 
     The loss is the prediction's. With ``connectivity`` above 0, the mean over the graphs of
     :func:`~gsina.ops.connectivity.edge_connectivity_loss` is added: the chance that a step from an
@@ -152,7 +156,9 @@ class GSINA(Method):
                 "the extractor has no integer `out_channels`; pass channels=<width of its output>."
             )
         self.config = config
-        self.batch_invariant = config.scope == "graph"
+        padded = config.transport == "padded"
+        self.batch_invariant = config.scope == "graph" and not padded
+        self.shareable = not padded  # the longest graph is that of the whole batch
         self.extractor = extractor
         self.predictor = predictor if isinstance(predictor, Predictor) else Predictor(predictor)
         self.attention = GraphSinkhornAttention(
@@ -168,6 +174,7 @@ class GSINA(Method):
             solver=config.solver,
             iterations=config.iterations,
             hard=config.hard,
+            transport=config.transport,
         )
 
     @classmethod

@@ -8,7 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
-from gsina.nn.checks import check_graph, check_reverse
+from gsina.nn.checks import (
+    Transport,
+    check_graph,
+    check_numbers,
+    check_reverse,
+    check_transport,
+)
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget
 from gsina.ops.compiled import Graphs, attend
@@ -21,24 +27,26 @@ from gsina.ops.shared import whole_batch
 from gsina.ops.soft_top_r import (
     Regulariser,
     Solver,
-    check_regulariser,
     exact_weights,
     sinkhorn_weights,
     tolerance,
 )
+from gsina.ops.solvers.padded import padded_weights
 from gsina.ops.solvers.quadratic import quadratic_weights
 
 Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
 SCOPES = ("graph", "batch")
 NODE_ATTENTIONS = ("max", "mean", "none")
+#: Added to the variance where the released code adds nothing, and has NaN for equal scores.
+NO_EPS = 1e-30
 
 
 class Attention(NamedTuple):
     """What an extractor returns.
 
     Attributes:
-        edge: Weight of every edge ``[E]`` in [0, 1].
+        edge: Weight of every edge ``[E]`` in [0, 1] (of ``transport="padded"`` now and then above).
         node: Weight of every node ``[N]`` in [0, 1], or ``None`` for no node attention.
         scores: The scores behind the edge weights ``[E]``, without noise and without gradient;
             ``None`` if there are none. From those of GSINA the weights can be solved again for
@@ -86,6 +94,12 @@ class GraphSinkhornAttention(nn.Module):
             :func:`~gsina.ops.draws.systematic.systematic_sample` with the soft weights as
             probabilities, and with their gradient. A draw has as many edges as the soft weights add
             up to, rounded down or up.
+        transport: ``exact``, or ``padded`` to reproduce numbers of the released research code: its
+            plans are padded to the longest graph of the batch, see
+            :mod:`gsina.ops.solvers.padded`, so that a graph's weights hang on its batch and do not
+            add up to its share; noise is drawn for each direction of an edge, whose two weights are
+            averaged at the end; scores are standardised without ``eps``, and isolated nodes have
+            weight 0. ``iterations`` sweeps are made, and ``solver`` is not used.
     """
 
     def __init__(
@@ -104,6 +118,7 @@ class GraphSinkhornAttention(nn.Module):
         iterations: int = 10,
         eps: float = 1e-6,
         hard: bool = False,
+        transport: Transport = "exact",
     ) -> None:
         super().__init__()
         self.budget = Budget.of(ratio, budget)
@@ -116,8 +131,8 @@ class GraphSinkhornAttention(nn.Module):
         self.noise = noise
         self.scope = check_name(scope, SCOPES, "scope")
         self.node = check_name(node, NODE_ATTENTIONS, "node attention")
-        check_regulariser(regulariser, solver)
-        self.regulariser, self.solver = regulariser, solver
+        check_transport(transport, regulariser, solver)
+        self.regulariser, self.solver, self.transport = regulariser, solver, transport
         self.iterations = iterations
         self.eps = eps
         self.hard = hard
@@ -231,7 +246,7 @@ class GraphSinkhornAttention(nn.Module):
         groups, edge_index, reverse, num_nodes = graphs
         hard = self.hard and drawn
         found = None
-        if self.regulariser == "entropic" and self.solver == "exact" and self.node != "mean":
+        if self._is_compiled():
             found = attend(
                 scores,
                 graphs,
@@ -245,11 +260,24 @@ class GraphSinkhornAttention(nn.Module):
             )
         if found is not None and not hard:
             return Attention(*found)
-        if found is None:
+        if found is not None:
+            edge, _, standard = found
+        elif self.transport == "padded":
+            standard, isolated = standardise(scores, groups, NO_EPS), 0.0
+            weights = padded_weights(
+                standard,
+                _per_group(ratio, groups, standard),
+                groups,
+                temperature=self.temperature,
+                sweeps=self.iterations,
+                noise=None if noise is None else -noise,
+                sigma=self.noise,
+                uniform=None if uniform is None else uniform.group[: groups.num],
+            )
+            edge = symmetrise(weights, reverse)
+        else:
             standard = standardise(symmetrise(scores, reverse), groups, self.eps)
             edge = self._weights(self._disturb(standard, noise, reverse), groups, ratio)
-        else:
-            edge, _, standard = found
         if hard:
             places = None if uniform is None else (uniform.order, uniform.group[: groups.num])
             taken = systematic_sample(edge, groups, reverse, noise=places)
@@ -272,9 +300,13 @@ class GraphSinkhornAttention(nn.Module):
             negative = negative.index_select(0, first)
         return scores.sub(negative, alpha=self.noise)
 
+    def _is_compiled(self) -> bool:
+        """Whether the kernels know these settings."""
+        plain = self.regulariser == "entropic" and self.transport == "exact"
+        return plain and self.solver == "exact" and self.node != "mean"
+
     def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
-        if not isinstance(ratio, Tensor):
-            ratio = scores.new_full((groups.num,), ratio, dtype=torch.float64)
+        ratio = _per_group(ratio, groups, scores)
         if self.regulariser == "quadratic":
             return quadratic_weights(scores / self.temperature, ratio, groups)
         if self.solver == "exact":
@@ -288,18 +320,15 @@ class GraphSinkhornAttention(nn.Module):
             f"{f'budget={count}' if share is None else f'ratio={share}'}, "
             f"temperature={self.temperature}, noise={self.noise}, "
             f"scope={self.scope}, node={self.node}, regulariser={self.regulariser}, "
-            f"solver={self.solver}"
+            f"solver={self.solver}, transport={self.transport}"
         )
 
 
-def check_numbers(temperature: float, noise: float, iterations: int) -> None:
-    """Refuse settings of :class:`GraphSinkhornAttention` that are out of range."""
-    if not temperature > 0:
-        raise InputError(f"temperature must be above 0, got {temperature}.")
-    if not noise >= 0:
-        raise InputError(f"noise must be 0 or more, got {noise}.")
-    if iterations < 1:
-        raise InputError(f"iterations must be 1 or more, got {iterations}.")
+def _per_group(ratio: float | Tensor, groups: Groups, like: Tensor) -> Tensor:
+    """Shares ``[G]``, float64."""
+    if isinstance(ratio, Tensor):
+        return ratio
+    return like.new_full((groups.num,), ratio, dtype=torch.float64)
 
 
 def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:

@@ -1,12 +1,38 @@
-"""Graphs that an attention accepts, and one sentence for what it does not."""
+"""Settings and graphs that an attention accepts, and one sentence for what it does not."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import InputError, check_name
 from gsina.ops.checks import MOST_GROUPS
+from gsina.ops.soft_top_r import check_regulariser
+
+Transport = Literal["exact", "padded"]
+TRANSPORTS = ("exact", "padded")
+
+
+def check_numbers(temperature: float, noise: float, iterations: int) -> None:
+    """Refuse settings of :class:`~gsina.nn.GraphSinkhornAttention` that are out of range."""
+    if not temperature > 0:
+        raise InputError(f"temperature must be above 0, got {temperature}.")
+    if not noise >= 0:
+        raise InputError(f"noise must be 0 or more, got {noise}.")
+    if iterations < 1:
+        raise InputError(f"iterations must be 1 or more, got {iterations}.")
+
+
+def check_transport(transport: str, regulariser: str, solver: str) -> None:
+    """Refuse a transport, regulariser or solver that is not known, or not for the others."""
+    check_regulariser(regulariser, solver)
+    if check_name(transport, TRANSPORTS, "transport") == "padded" and regulariser != "entropic":
+        raise InputError(
+            f"transport 'padded' is for the entropic regulariser, got {regulariser!r}; use "
+            "transport='exact'."
+        )
 
 
 def check_graph(

@@ -107,6 +107,7 @@ def test_a_method_without_attention_has_no_words_about_weights(tmp_path: Path) -
         ("gsat", {}, True),
         ("gsina", {"scope": "batch"}, True),
         ("gsina", {"solver": "sinkhorn"}, True),
+        ("gsina", {"transport": "padded"}, True),
         ("gsina", {"ratio": 0.4}, False),
         ("gsina", {"regulariser": "quadratic"}, False),
     ],

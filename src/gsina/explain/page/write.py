@@ -21,7 +21,8 @@ from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.whole_graph import WholeGraph, condense
 from gsina.files import write_aside
-from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
+from gsina.nn.attention import NODE_ATTENTIONS
+from gsina.nn.checks import check_numbers
 from gsina.ops.budget import Budget
 from gsina.ops.soft_top_r import REGULARISERS
 
