@@ -172,7 +172,7 @@ def page(
         shown,
         title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
         budget=Budget.of_settings(config) or Budget(share=0.5),
-        temperature=float(getattr(config, "temperature", 1.0)),
+        temperature=_temperature(attention, config),
         node=str(getattr(attention, "node", "max")),
         regulariser=str(getattr(attention, "regulariser", "entropic")),
         summary=[("predicts", predicts(model)), *summary],
@@ -189,6 +189,12 @@ def _molecules(model: Model) -> bool:
     """Whether the model's graphs are molecules."""
     kind = model.featuriser.get("kind")
     return kind in FORMATS and FORMATS[kind].molecules
+
+
+def _temperature(attention: object, config: object) -> float:
+    """The temperature that the model has now, which may not be the one it started with."""
+    start = getattr(config, "temperature", 1.0)
+    return attention.temperature if isinstance(attention, GraphSinkhornAttention) else float(start)
 
 
 def _solved_by_graph(model: Model) -> bool:

@@ -62,6 +62,10 @@ class GSINAConfig:
         transport: ``exact``, or ``padded`` to reproduce numbers of the released research code,
             which pads graphs to the longest of their batch; then the weights of a graph hang on its
             batch and do not add up to its share.
+        final_temperature: Where the temperature goes in training, by the same factor in every
+            epoch; ``None`` to leave it where it is. What is evaluated, saved and loaded has the
+            temperature of its epoch.
+        anneal_epochs: Number of epochs after which the final temperature is reached.
     """
 
     ratio: float = 0.5
@@ -79,6 +83,8 @@ class GSINAConfig:
     hard: bool = field(default=False, metadata=LATER)
     test_draws: int = field(default=0, metadata=LATER)
     transport: Transport = field(default="exact", metadata=LATER)
+    final_temperature: float | None = field(default=None, metadata=LATER)
+    anneal_epochs: int = field(default=20, metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -90,11 +96,21 @@ class GSINAConfig:
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_transport(self.transport, self.regulariser, self.solver)
         check_range(self, "be 0 or more", "connectivity", "test_draws")
+        check_range(self, "be 1 or more", "anneal_epochs")
+        if self.final_temperature is not None:
+            check_range(self, "be above 0", "final_temperature")
         if self.test_draws and self.noise == 0 and not self.hard:
             raise InputError(
                 f"got test_draws={self.test_draws} without noise and without hard=True, with which "
                 "all draws would be the same; give one of the two, or leave test_draws out."
             )
+
+    def temperature_at(self, epoch: int) -> float:
+        """The temperature of an epoch, counted from 0."""
+        if self.final_temperature is None:
+            return self.temperature
+        done = min(1.0, epoch / self.anneal_epochs)
+        return float(self.temperature ** (1 - done) * self.final_temperature**done)
 
 
 class GSINA(Method):
@@ -176,6 +192,8 @@ class GSINA(Method):
             hard=config.hard,
             transport=config.transport,
         )
+        if config.final_temperature is not None:
+            self.attention.save_temperature()
 
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: GSINAConfig) -> GSINA:
@@ -198,6 +216,8 @@ class GSINA(Method):
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss, and the connectivity loss if there is one."""
+        if self.training and self.config.final_temperature is not None:
+            self.attention.temperature = self.config.temperature_at(epoch)
         logits, attention = self.forward(batch)
         terms = {"prediction": task_loss(logits, batch, self.task)}
         if self.config.connectivity > 0 and attention is not None:

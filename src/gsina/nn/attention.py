@@ -102,6 +102,8 @@ class GraphSinkhornAttention(nn.Module):
             weight 0. ``iterations`` sweeps are made, and ``solver`` is not used.
     """
 
+    saved_temperature: Tensor | None
+
     def __init__(
         self,
         in_channels: int,
@@ -127,7 +129,8 @@ class GraphSinkhornAttention(nn.Module):
             raise InputError(f"eps must be above 0, got {eps}.")
         self.in_channels = in_channels
         self.scorer = make_scorer(scorer, in_channels)
-        self.temperature = temperature
+        self.register_buffer("saved_temperature", None)
+        self._temperature = temperature
         self.noise = noise
         self.scope = check_name(scope, SCOPES, "scope")
         self.node = check_name(node, NODE_ATTENTIONS, "node attention")
@@ -136,6 +139,23 @@ class GraphSinkhornAttention(nn.Module):
         self.iterations = iterations
         self.eps = eps
         self.hard = hard
+
+    @property
+    def temperature(self) -> float:
+        """Softness tau; it may be set at any time."""
+        saved = self.saved_temperature
+        return self._temperature if saved is None else float(saved)
+
+    @temperature.setter
+    def temperature(self, value: float) -> None:
+        if self.saved_temperature is None:
+            self._temperature = value
+        else:
+            self.saved_temperature.fill_(value)
+
+    def save_temperature(self) -> None:
+        """Make the temperature part of the state, for those who change it in training."""
+        self.saved_temperature = torch.tensor(self._temperature, dtype=torch.float64)
 
     def forward(
         self,
