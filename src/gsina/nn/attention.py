@@ -293,6 +293,7 @@ class GraphSinkhornAttention(nn.Module):
                 noise=None if noise is None else -noise,
                 sigma=self.noise,
                 uniform=None if uniform is None else uniform.group[: groups.num],
+                whole=self.scope == "batch",
             )
             edge = symmetrise(weights, reverse)
         else:

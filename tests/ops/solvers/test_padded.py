@@ -96,16 +96,14 @@ def test_the_noise_of_the_padding_is_the_least_of_so_many_draws() -> None:
 def test_a_longer_neighbour_takes_mass_away() -> None:
     parts, groups = problem()
     ratio = ratios(0.5, groups)
-    short = padded_weights(
-        parts[0], ratio[:1], Groups(torch.zeros(5).long(), 1, 5), temperature=1.0, sweeps=60
-    )
+    short = padded_weights(parts[0], ratio[:1], Groups.single(5), temperature=1.0, sweeps=60)
     assert float(short.sum()) == pytest.approx(2.5 + 1e-6)
     torch.testing.assert_close(short, soft_top_r(parts[0], 0.5), atol=1e-5, rtol=0)
     beside = padded_weights(torch.cat(parts), ratio, groups, temperature=1.0, sweeps=60)[:5]
     assert float(beside.sum()) < 2.4
 
 
-def test_one_group_is_the_macro_transport() -> None:
+def test_a_whole_batch_is_the_macro_transport() -> None:
     """Costs (s - min s, max s - s), no padding: on the way to the exact weights."""
     scores = problem()[0][2]
     plan = torch.exp(-torch.stack([scores - scores.min(), scores.max() - scores]))
@@ -113,7 +111,7 @@ def test_one_group_is_the_macro_transport() -> None:
         plan = plan / plan.sum(0)
         plan = plan * torch.tensor([[12 * 0.7], [12 * 0.3]]) / plan.sum(1, keepdim=True)
     share, groups = torch.tensor([0.3]).double(), Groups.single(12)
-    found = padded_weights(scores, share, groups, temperature=1.0, sweeps=2)
+    found = padded_weights(scores, share, groups, temperature=1.0, sweeps=2, whole=True)
     torch.testing.assert_close(found, plan[1], atol=1e-6, rtol=1e-6)
 
 

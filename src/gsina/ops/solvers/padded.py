@@ -31,11 +31,12 @@ def padded_weights(
     noise: Tensor | None = None,
     sigma: float = 1.0,
     uniform: Tensor | None = None,
+    whole: bool = False,
 ) -> Tensor:
     """Weights ``[N]`` by sweeps on plans that are padded to the longest group.
 
-    A single group (the paper's macro) has no padding, and other constants in its costs: the code's
-    D is (s, 1 - s) where it pads and (s - min s, max s - s) where it does not.
+    The code's costs are (s, 1 - s) where it pads, and (s - min s, max s - s) over a whole batch (the
+    paper's macro), where it does not; the constants matter as the sweeps are few.
 
     Args:
         scores: Scores ``[N]``, without noise.
@@ -47,6 +48,7 @@ def padded_weights(
         sigma: Factor of the noise.
         uniform: Numbers in [0, 1), one per group ``[G]``, that the noise of the padding is made of;
             drawn if not given.
+        whole: Whether it is the one group of a whole batch.
     """
     values = scores.double()
     counts = groups.counts(values)
@@ -57,7 +59,7 @@ def padded_weights(
             uniform = torch.rand(groups.num, dtype=torch.float64, device=scores.device)
         disturbed = values + sigma * noise
         padding = low + sigma * padding_noise(noise, groups, uniform)
-    if groups.index is None:
+    if whole:
         longest, slack, total = counts, 0.0, low + torch.where(counts > 0, groups.max(values), 0.0)
     else:
         longest = counts.max() if groups.num else counts.new_zeros(())
