@@ -35,8 +35,8 @@ def padded_weights(
 ) -> Tensor:
     """Weights ``[N]`` by sweeps on plans that are padded to the longest group.
 
-    The code's costs are (s, 1 - s) where it pads, and (s - min s, max s - s) over a whole batch (the
-    paper's macro), where it does not; the constants matter as the sweeps are few.
+    The code's costs are (s, 1 - s) where it pads, and (s - min s, max s - s) over a whole batch,
+    the paper's macro, where it does not; the constants matter as the sweeps are few.
 
     Args:
         scores: Scores ``[N]``, without noise.
