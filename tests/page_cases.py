@@ -49,11 +49,18 @@ def problems() -> list[dict[str, Any]]:
     return found
 
 
-def weights(scores: Tensor, copies: Tensor, ratio: float, temperature: float) -> Tensor:
+def weights(
+    scores: Tensor, copies: Tensor, ratio: float, temperature: float, regulariser: Any = "entropic"
+) -> Tensor:
     """Python's weights of pairs ``[P]``: every pair is solved as its stored edges, in float64."""
     if scores.numel() == 0:
         return scores.double()
-    stored = soft_top_r(scores.double().repeat_interleave(copies), ratio, temperature=temperature)
+    stored = soft_top_r(
+        scores.double().repeat_interleave(copies),
+        ratio,
+        temperature=temperature,
+        regulariser=regulariser,
+    )
     return stored[copies.cumsum(0) - 1]
 
 
@@ -63,6 +70,7 @@ def expected(problem: dict[str, Any]) -> Tensor:
         torch.tensor(problem["copies"], dtype=torch.long),
         problem["ratio"],
         problem["temperature"],
+        problem.get("regulariser", "entropic"),
     )
 
 

@@ -67,6 +67,7 @@ THROUGH = {
     "nn/backbones/test_backbones.py": "nn/backbones/gin nn/backbones/layers nn/backbones/pna",
     "nn/backbones/test_backbones_nodes.py": "nn/backbones/gat nn/backbones/gcn "
     "nn/backbones/gprgnn nn/backbones/sage",
+    "nn/test_attention_errors.py": "nn/checks",
     "ops/test_soft_top_r_errors.py": "ops/checks",
     "paper/figures/test_gallery.py": "explain/pictures/molecules explain/pictures/sentences",
     "paper/grid/test_runner.py": "paper/tables/explanations",

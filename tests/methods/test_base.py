@@ -12,7 +12,8 @@ from torch import Tensor, nn
 import tiny
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
-from gsina.methods import Method, Output, label_loss, task_loss
+from gsina.methods import GSINAConfig, Method, Output, label_loss, task_loss
+from gsina.methods.base import settings_text
 
 
 def looped(logits: Tensor, y: Tensor, task: Task) -> list[list[float]]:
@@ -191,3 +192,15 @@ def test_another_loss_is_refused(wrong: Any) -> None:
     method = Wrong()
     with pytest.raises(ValueError, match="the loss of Wrong must be a tensor of one number, or"):
         method.step(tiny.whole(tiny.ragged()), torch.optim.SGD(method.parameters(), 0.1))
+
+
+def test_settings_of_runs_of_earlier_versions_keep_their_text() -> None:
+    before = (
+        "GSINAConfig(ratio=0.3, temperature=1.0, noise=1.0, scope='graph', scorer='normed', "
+        "node='auto', predict_from='raw', solver='exact', iterations=10, connectivity=0.0"
+    )
+    assert settings_text(GSINAConfig(ratio=0.3)) == f"{before})"
+    assert settings_text(GSINAConfig(ratio=0.3, budget=8)) == f"{before}, budget=8)"
+    other = GSINAConfig(ratio=0.3, regulariser="quadratic")
+    assert settings_text(other) == f"{before}, regulariser='quadratic')"
+    assert settings_text(None) == "None"

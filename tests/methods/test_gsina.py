@@ -106,7 +106,7 @@ def test_what_the_predictor_sees() -> None:
         torch.manual_seed(0)
         config = GSINAConfig(predict_from=source)  # type: ignore[arg-type]
         model = GSINA.build(spec, tiny.CLASSES, config).eval()
-        states, attention = model._attend(batch)
+        states, attention, _ = model._attend(batch)
         seen: list[Tensor] = []
         model.predictor.network.register_forward_pre_hook(
             lambda _, args, seen=seen: seen.append(args[0])

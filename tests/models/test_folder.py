@@ -45,6 +45,17 @@ def change(folder: Path, **values: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
+def test_the_temperature_of_the_last_epoch_comes_back(tmp_path):
+    cooled = trained(ratio=0.4, temperature=2.0, final_temperature=0.5, anneal_epochs=1)
+    cooled.method.train()
+    cooled.method.loss(tiny.whole(tiny.motifs(2)), 1)
+    save_model(tmp_path, cooled)
+    again = load_model(tmp_path)
+    assert again.method.attention.temperature == 0.5
+    graphs = tiny.motifs(2)
+    assert torch.equal(again.predict(graphs).logits, cooled.predict(graphs).logits)
+
+
 def test_it_comes_back_the_same(model, tmp_path):
     save_model(tmp_path / "new" / "folder", model)
     again = load_model(tmp_path / "new" / "folder")

@@ -206,7 +206,7 @@ def test_the_noise_is_gumbel() -> None:
     """Mean and variance of a standard Gumbel: Euler's constant and pi^2 / 6."""
     module = GraphSinkhornAttention(H, noise=2.0).train()
     torch.manual_seed(0)
-    negative = module._negative_noise(torch.zeros(200_000))
+    negative = module._negative_noise(torch.zeros(200_000), None)
     noise = module._disturb(torch.zeros(200_000), negative, None) / 2.0
     assert float(noise.mean()) == pytest.approx(0.5772, abs=0.01)
     assert float(noise.var()) == pytest.approx(1.6449, abs=0.03)

@@ -18,11 +18,11 @@ from gsina.graphs.batch import Batch
 from gsina.nn.attention import node_attention, standardise
 from gsina.ops import compiled
 from gsina.ops.compiled import Graphs, attend, kernels, solve, torch_alone
-from gsina.ops.dual import solve_dual
 from gsina.ops.edges import symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.shared import SharedGroup
 from gsina.ops.soft_top_r import exact_weights, soft_top_r
+from gsina.ops.solvers.dual import solve_dual
 from transport_problems import RATIOS, TEMPERATURES, ragged
 
 needs_kernels = pytest.mark.skipif(kernels() is None, reason="the kernels were not built")

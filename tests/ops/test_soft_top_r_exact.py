@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from gsina import soft_top_r
-from gsina.ops import dual as dual_module
-from gsina.ops.dual import solve_dual
 from gsina.ops.groups import Groups
+from gsina.ops.solvers import dual as dual_module
+from gsina.ops.solvers.dual import solve_dual
 from transport_problems import (
     RATIOS,
     by_root_finding,

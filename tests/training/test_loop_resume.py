@@ -76,6 +76,24 @@ def test_three_and_three_epochs_are_six(name: str, tmp_path: Path) -> None:
     same_files(tmp_path / "straight", tmp_path / "parts")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"final_temperature": 0.1, "anneal_epochs": 5},
+        {"hard": True, "test_draws": 2},
+        {"regulariser": "quadratic"},
+        {"transport": "padded"},
+    ],
+    ids=str,
+)
+def test_so_it_is_with_settings_of_gsina(settings: dict[str, Any], tmp_path: Path) -> None:
+    straight = train(tmp_path / "straight", 4, method=dict(settings))
+    train(tmp_path / "parts", 2, method=dict(settings))
+    torch.manual_seed(99)
+    same(straight, train(tmp_path / "parts", 4, resume=True, method=dict(settings)))
+    same_files(tmp_path / "straight", tmp_path / "parts")
+
+
 def test_ctrl_c_in_the_middle_of_an_epoch(tmp_path: Path) -> None:
     straight = train(tmp_path / "straight", 5)
     count = iter(range(1000))
@@ -114,6 +132,8 @@ def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
         {"seed": 1},
         {"method": {"ratio": 0.3}},
         {"method": {"budget": 8}},
+        {"method": {"regulariser": "quadratic"}},
+        {"method": {"hard": True}},
         {"method": {"scorer": "plain"}},
         {"name": "erm"},
         {"per_class": 5},

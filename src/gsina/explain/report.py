@@ -149,7 +149,7 @@ def page(
         order: Name of the order that the graphs are in.
         named: Whether names come from the file: those of molecules are SMILES.
     """
-    config = model.method.config
+    config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
     if attends and not solved and whole is None:
         notes = (*notes, OTHER_ATTENTION)
@@ -173,8 +173,9 @@ def page(
         shown,
         title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
         budget=Budget.of_settings(config) or Budget(share=0.5),
-        temperature=float(getattr(config, "temperature", 1.0)),
-        node=str(getattr(getattr(model.method, "attention", None), "node", "max")),
+        temperature=_temperature(attention, config),
+        node=str(getattr(attention, "node", "max")),
+        regulariser=str(getattr(attention, "regulariser", "entropic")),
         summary=[("predicts", predicts(model)), *summary],
         scores_table=scores_table(model),
         scores_caption=scores_caption,
@@ -191,12 +192,19 @@ def _molecules(model: Model) -> bool:
     return kind in FORMATS and FORMATS[kind].molecules
 
 
+def _temperature(attention: object, config: object) -> float:
+    """The temperature that the model has now, which may not be the one it started with."""
+    start = getattr(config, "temperature", 1.0)
+    return attention.temperature if isinstance(attention, GraphSinkhornAttention) else float(start)
+
+
 def _solved_by_graph(model: Model) -> bool:
     """Whether a page finds the model's weights by solving the soft top-r in every graph."""
     attention = getattr(model.method, "attention", None)
     if not isinstance(attention, GraphSinkhornAttention):
         return False
-    return attention.scope == "graph" and attention.solver == "exact"
+    exact = attention.solver == "exact" and attention.transport == "exact"
+    return attention.scope == "graph" and exact
 
 
 def predicts(model: Model) -> str:

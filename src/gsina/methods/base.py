@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -15,6 +16,25 @@ from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.ops.shared import is_shared, total
+
+#: Marks a setting that was added when there were runs without it, whose default is what these did:
+#: ``budget: float | None = field(default=None, metadata=LATER)``.
+LATER = {"later": True}
+
+
+def settings_text(config: Any) -> str:
+    """The settings of a method as ``repr`` writes them, but for ``LATER`` ones at their defaults.
+
+    So what names a run is the same before and after a setting is added to the package.
+    """
+    known = fields(config) if is_dataclass(config) else ()
+    unused = [
+        one for one in known if "later" in one.metadata and getattr(config, one.name) == one.default
+    ]
+    if not unused:
+        return repr(config)
+    shown = [f"{one.name}={getattr(config, one.name)!r}" for one in known if one not in unused]
+    return f"{type(config).__qualname__}({', '.join(shown)})"
 
 
 class Output(NamedTuple):

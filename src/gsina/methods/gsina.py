@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
-from gsina.methods.base import Method, Output, task_loss
+from gsina.methods.base import LATER, Method, Output, task_loss
 from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
@@ -19,13 +20,13 @@ from gsina.nn.attention import (
     GraphSinkhornAttention,
     NodeAttention,
     Scope,
-    check_numbers,
 )
+from gsina.nn.checks import Transport, check_numbers, check_transport
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
 from gsina.ops.budget import Budget
 from gsina.ops.connectivity import edge_connectivity_loss
-from gsina.ops.soft_top_r import SOLVERS, Solver
+from gsina.ops.soft_top_r import Regulariser, Solver
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,21 @@ class GSINAConfig:
         budget: Number of edges that the invariant subgraph of every graph holds, in place of a
             share: both directions of an undirected edge count once, and a graph that has no more
             edges is kept whole. Given, the ratio is not used.
+        regulariser: Of the soft top-r: ``entropic`` (the paper's, every weight lies between 0 and
+            1) or ``quadratic`` (most weights are exactly 0 or exactly 1).
+        hard: Whether the predictor is trained on hard subgraphs: edges are drawn with their weights
+            as probabilities, as many of every graph as its weights add up to, rounded down or up,
+            and the weights get the gradient. Evaluation and explanations keep the soft weights.
+        test_draws: Number of noisy draws, hard ones if ``hard``, over which logits are averaged in
+            evaluation; 0 for the logits of the weights without noise. The noise is a function of
+            the graph, so that predictions can be repeated and do not depend on the batch.
+        transport: ``exact``, or ``padded`` to reproduce numbers of the released research code,
+            which pads graphs to the longest of their batch; then the weights of a graph hang on its
+            batch and do not add up to its share.
+        final_temperature: Where the temperature goes in training, by the same factor in every
+            epoch; ``None`` to leave it where it is. What is evaluated, saved and loaded has the
+            temperature of its epoch.
+        anneal_epochs: Number of epochs after which the final temperature is reached.
     """
 
     ratio: float = 0.5
@@ -62,7 +78,13 @@ class GSINAConfig:
     solver: Solver = "exact"
     iterations: int = 10
     connectivity: float = 0.0
-    budget: float | None = None
+    budget: float | None = field(default=None, metadata=LATER)
+    regulariser: Regulariser = field(default="entropic", metadata=LATER)
+    hard: bool = field(default=False, metadata=LATER)
+    test_draws: int = field(default=0, metadata=LATER)
+    transport: Transport = field(default="exact", metadata=LATER)
+    final_temperature: float | None = field(default=None, metadata=LATER)
+    anneal_epochs: int = field(default=20, metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -72,8 +94,23 @@ class GSINAConfig:
             check_name(self.scorer, SCORERS, "scorer")
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
-        check_name(self.solver, SOLVERS, "solver")
-        check_range(self, "be 0 or more", "connectivity")
+        check_transport(self.transport, self.regulariser, self.solver)
+        check_range(self, "be 0 or more", "connectivity", "test_draws")
+        check_range(self, "be 1 or more", "anneal_epochs")
+        if self.final_temperature is not None:
+            check_range(self, "be above 0", "final_temperature")
+        if self.test_draws and self.noise == 0 and not self.hard:
+            raise InputError(
+                f"got test_draws={self.test_draws} without noise and without hard=True, with which "
+                "all draws would be the same; give one of the two, or leave test_draws out."
+            )
+
+    def temperature_at(self, epoch: int) -> float:
+        """The temperature of an epoch, counted from 0."""
+        if self.final_temperature is None:
+            return self.temperature
+        done = min(1.0, epoch / self.anneal_epochs)
+        return float(self.temperature ** (1 - done) * self.final_temperature**done)
 
 
 class GSINA(Method):
@@ -95,7 +132,7 @@ class GSINA(Method):
     The released code pads graphs to the longest of a batch and makes ten sweeps towards d, so that
     the mean is not r and a graph's weights hang on its batch; it draws two weights for the two
     directions of an edge, and gives isolated nodes 0. Here d is exact, both directions have one
-    weight, and isolated nodes have r.
+    weight, and isolated nodes have r; ``transport="padded"`` does as that code does.
 
     The loss is the prediction's. With ``connectivity`` above 0, the mean over the graphs of
     :func:`~gsina.ops.connectivity.edge_connectivity_loss` is added: the chance that a step from an
@@ -135,7 +172,9 @@ class GSINA(Method):
                 "the extractor has no integer `out_channels`; pass channels=<width of its output>."
             )
         self.config = config
-        self.batch_invariant = config.scope == "graph"
+        padded = config.transport == "padded"
+        self.batch_invariant = config.scope == "graph" and not padded
+        self.shareable = not padded  # the longest graph is that of the whole batch
         self.extractor = extractor
         self.predictor = predictor if isinstance(predictor, Predictor) else Predictor(predictor)
         self.attention = GraphSinkhornAttention(
@@ -147,9 +186,14 @@ class GSINA(Method):
             budget=config.budget,
             scorer=config.scorer,
             node=_node_attention(config, task),
+            regulariser=config.regulariser,
             solver=config.solver,
             iterations=config.iterations,
+            hard=config.hard,
+            transport=config.transport,
         )
+        if config.final_temperature is not None:
+            self.attention.save_temperature()
 
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: GSINAConfig) -> GSINA:
@@ -164,12 +208,16 @@ class GSINA(Method):
 
     def forward(self, batch: Batch) -> Output:
         """Extract the invariant subgraph and predict from it."""
-        states, attention = self._attend(batch)
+        draws = 0 if self.training else self.config.test_draws
+        states, attention, drawn = self._attend(batch, draws)
         seen = with_features(batch, self.config.predict_from, states)
-        return Output(self.predictor(seen, attention), attention)
+        logits = [self.predictor(seen, one) for one in drawn or [attention]]
+        return Output(torch.stack(logits).mean(0) if drawn else logits[0], attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss, and the connectivity loss if there is one."""
+        if self.training and self.config.final_temperature is not None:
+            self.attention.temperature = self.config.temperature_at(epoch)
         logits, attention = self.forward(batch)
         terms = {"prediction": task_loss(logits, batch, self.task)}
         if self.config.connectivity > 0 and attention is not None:
@@ -178,16 +226,14 @@ class GSINA(Method):
             terms["connectivity"] = self.config.connectivity * loss.mean()
         return terms
 
-    def _attend(self, batch: Batch) -> tuple[Any, Attention]:
+    def _attend(self, batch: Batch, draws: int = 0) -> tuple[Any, Attention, list[Attention]]:
+        """States of the nodes, the attention, and so many noisy draws of it."""
         states = embed(self.extractor, batch)
-        attention: Attention = self.attention(
-            states,
-            batch.edge_index,
-            batch.node_graph,
-            edge_groups=batch.edge_groups,
-            reverse=batch.reverse,
-        )
-        return states, attention
+        graphs = (states, batch.edge_index, batch.node_graph)
+        known: dict[str, Any] = {"edge_groups": batch.edge_groups, "reverse": batch.reverse}
+        if draws:
+            return states, *self.attention.draws(draws, *graphs, **known)
+        return states, self.attention(*graphs, **known), []
 
 
 def _node_attention(config: GSINAConfig, task: Task | None) -> NodeAttention:

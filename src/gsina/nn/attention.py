@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
+from gsina.nn.checks import (
+    Transport,
+    check_graph,
+    check_numbers,
+    check_reverse,
+    check_transport,
+)
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget
-from gsina.ops.checks import MOST_GROUPS
 from gsina.ops.compiled import Graphs, attend
+from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
+from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import instance_norm
 from gsina.ops.shared import whole_batch
-from gsina.ops.soft_top_r import SOLVERS, Solver, exact_weights, sinkhorn_weights, tolerance
+from gsina.ops.soft_top_r import (
+    Regulariser,
+    Solver,
+    exact_weights,
+    sinkhorn_weights,
+    tolerance,
+)
+from gsina.ops.solvers.padded import padded_weights
+from gsina.ops.solvers.quadratic import quadratic_weights
 
 Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
 SCOPES = ("graph", "batch")
 NODE_ATTENTIONS = ("max", "mean", "none")
-#: In place of 0, which float32 draws once in 2^24 times.
-SMALLEST = 2.0**-25
+#: Added to the variance where the released code adds nothing, and has NaN for equal scores.
+NO_EPS = 1e-30
 
 
 class Attention(NamedTuple):
     """What an extractor returns.
 
     Attributes:
-        edge: Weight of every edge ``[E]`` in [0, 1].
+        edge: Weight of every edge ``[E]`` in [0, 1] (of ``transport="padded"`` now and then above).
         node: Weight of every node ``[N]`` in [0, 1], or ``None`` for no node attention.
         scores: The scores behind the edge weights ``[E]``, without noise and without gradient;
             ``None`` if there are none. From those of GSINA the weights can be solved again for
@@ -69,10 +85,24 @@ class GraphSinkhornAttention(nn.Module):
         scorer: ``normed`` (the GSAT benchmark's), ``plain`` (the paper's text), or a module that
             maps ``[E, 2H]`` to one score per edge.
         node: Node weights from edge weights: ``max``, ``mean`` or ``none``.
+        regulariser: ``entropic``, or ``quadratic`` for weights that are exactly 0 and exactly 1
+            for most edges; see :func:`~gsina.soft_top_r`.
         solver: ``exact``, or ``sinkhorn`` for the paper's sweeps.
         iterations: Number of sweeps of ``sinkhorn``.
         eps: Added to the variance of the scores when they are standardised.
+        hard: Whether in training the weights are 0 and 1: a draw of
+            :func:`~gsina.ops.draws.systematic.systematic_sample` with the soft weights as
+            probabilities, and with their gradient. A draw has as many edges as the soft weights add
+            up to, rounded down or up.
+        transport: ``exact``, or ``padded`` to reproduce numbers of the released research code: its
+            plans are padded to the longest graph of the batch, see
+            :mod:`gsina.ops.solvers.padded`, so that a graph's weights hang on its batch and do not
+            add up to its share; noise is drawn for each direction of an edge, whose two weights are
+            averaged at the end; scores are standardised without ``eps``, and isolated nodes have
+            weight 0. ``iterations`` sweeps are made, and ``solver`` is not used.
     """
+
+    saved_temperature: Tensor | None
 
     def __init__(
         self,
@@ -85,9 +115,12 @@ class GraphSinkhornAttention(nn.Module):
         budget: float | None = None,
         scorer: str | nn.Module = "normed",
         node: NodeAttention = "max",
+        regulariser: Regulariser = "entropic",
         solver: Solver = "exact",
         iterations: int = 10,
         eps: float = 1e-6,
+        hard: bool = False,
+        transport: Transport = "exact",
     ) -> None:
         super().__init__()
         self.budget = Budget.of(ratio, budget)
@@ -96,13 +129,33 @@ class GraphSinkhornAttention(nn.Module):
             raise InputError(f"eps must be above 0, got {eps}.")
         self.in_channels = in_channels
         self.scorer = make_scorer(scorer, in_channels)
-        self.temperature = temperature
+        self.register_buffer("saved_temperature", None)
+        self._temperature = temperature
         self.noise = noise
         self.scope = check_name(scope, SCOPES, "scope")
         self.node = check_name(node, NODE_ATTENTIONS, "node attention")
-        self.solver = check_name(solver, SOLVERS, "solver")
+        check_transport(transport, regulariser, solver)
+        self.regulariser, self.solver, self.transport = regulariser, solver, transport
         self.iterations = iterations
         self.eps = eps
+        self.hard = hard
+
+    @property
+    def temperature(self) -> float:
+        """Softness tau; it may be set at any time."""
+        saved = self.saved_temperature
+        return self._temperature if saved is None else float(saved)
+
+    @temperature.setter
+    def temperature(self, value: float) -> None:
+        if self.saved_temperature is None:
+            self._temperature = value
+        else:
+            self.saved_temperature.fill_(value)
+
+    def save_temperature(self) -> None:
+        """Make the temperature part of the state, for those who change it in training."""
+        self.saved_temperature = torch.tensor(self._temperature, dtype=torch.float64)
 
     def forward(
         self,
@@ -126,14 +179,41 @@ class GraphSinkhornAttention(nn.Module):
                 ``None`` if edges have no opposites. By default it is found, which costs a sort;
                 compute it once for a graph that comes again.
         """
+        scores, _, problem = self._problem(h, edge_index, batch, num_graphs, edge_groups, reverse)
+        return self.select(scores, *problem)
+
+    def draws(
+        self, count: int, h: Tensor, edge_index: Tensor, batch: Tensor | None = None, **known: Any
+    ) -> tuple[Attention, list[Attention]]:
+        """What :meth:`forward` returns, and besides it ``count`` draws with noise.
+
+        The noise of a draw is a function of the graph's edges and of the number of the draw, so
+        that the draws are the same at any time and in any batch; with ``hard`` their weights are 0
+        and 1. The other arguments are those of :meth:`forward`.
+        """
+        scores, graphs, problem = self._problem(h, edge_index, batch, **known)
+        noises = (own_noise(edge_index, graphs, number) for number in range(count))
+        drawn = [self.select(scores, *problem, noise) for noise in noises]
+        return self.select(scores, *problem), drawn
+
+    def _problem(
+        self,
+        h: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        num_graphs: int | None = None,
+        edge_groups: Groups | None = None,
+        reverse: Tensor | str | None = "find",
+    ) -> tuple[Tensor, Groups, tuple[Graphs, float | Tensor, float | Tensor]]:
+        """Scores ``[E]``, the edges of each graph, and what :meth:`select` has to know besides."""
         if h.dim() != 2 or h.size(1) != self.in_channels:
             raise InputError(
                 f"this attention was made for node embeddings of width {self.in_channels}, got "
                 f"shape {list(h.shape)}."
             )
         if edge_groups is None:  # otherwise the graph comes from a checked batch
-            _check_graph(h, edge_index, batch, num_graphs)
-            _check_reverse(reverse, edge_index)
+            check_graph(h, edge_index, batch, num_graphs)
+            check_reverse(reverse, edge_index)
         elif not isinstance(edge_groups, Groups):
             raise InputError(
                 f"edge_groups must be gsina.ops.Groups, got a {type(edge_groups).__name__}; leave "
@@ -145,7 +225,7 @@ class GraphSinkhornAttention(nn.Module):
         groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
         known = Graphs(groups, edge_index, reverse, h.size(0))
-        return self.select(scores, known, *self._ratios(known, graphs.num, batch))
+        return scores, graphs, (known, *self._ratios(known, graphs.num, batch))
 
     def _ratios(
         self, graphs: Graphs, num_graphs: int, batch: Tensor | None
@@ -164,7 +244,12 @@ class GraphSinkhornAttention(nn.Module):
         return ratio, ratio.index_select(0, batch)
 
     def select(
-        self, scores: Tensor, graphs: Graphs, ratio: float | Tensor, isolated: float | Tensor
+        self,
+        scores: Tensor,
+        graphs: Graphs,
+        ratio: float | Tensor,
+        isolated: float | Tensor,
+        uniform: Uniform | None = None,
     ) -> Attention:
         """What follows the scores: in one compiled step where that can be had.
 
@@ -173,9 +258,15 @@ class GraphSinkhornAttention(nn.Module):
             graphs: The graphs.
             ratio: Share r to keep, or one per group ``[G]``, float64.
             isolated: Weight of a node without edges, or one per node ``[N]``, float64.
+            uniform: Numbers to make the noise of; by default they are drawn in training, and in
+                evaluation there is no noise.
         """
-        noise = self._negative_noise(scores)
-        if self.solver == "exact" and self.node != "mean":
+        drawn = self.training or uniform is not None
+        noise = self._negative_noise(scores, uniform) if drawn and self.noise > 0 else None
+        groups, edge_index, reverse, num_nodes = graphs
+        hard = self.hard and drawn
+        found = None
+        if self._is_compiled():
             found = attend(
                 scores,
                 graphs,
@@ -185,23 +276,42 @@ class GraphSinkhornAttention(nn.Module):
                 sigma=self.noise,
                 eps=self.eps,
                 near=tolerance(scores.dtype) ** 0.5,
-                isolated=isolated if self.node == "max" else None,
+                isolated=isolated if self.node == "max" and not hard else None,
             )
-            if found is not None:
-                return Attention(*found)
-        groups, edge_index, reverse, num_nodes = graphs
-        scores = standardise(symmetrise(scores, reverse), groups, self.eps)
-        edge = self._weights(self._disturb(scores, noise, reverse), groups, ratio)
+        if found is not None and not hard:
+            return Attention(*found)
+        if found is not None:
+            edge, _, standard = found
+        elif self.transport == "padded":
+            standard, isolated = standardise(scores, groups, NO_EPS), 0.0
+            weights = padded_weights(
+                standard,
+                _per_group(ratio, groups, standard),
+                groups,
+                temperature=self.temperature,
+                sweeps=self.iterations,
+                noise=None if noise is None else -noise,
+                sigma=self.noise,
+                uniform=None if uniform is None else uniform.group[: groups.num],
+                whole=self.scope == "batch",
+            )
+            edge = symmetrise(weights, reverse)
+        else:
+            standard = standardise(symmetrise(scores, reverse), groups, self.eps)
+            edge = self._weights(self._disturb(standard, noise, reverse), groups, ratio)
+        if hard:
+            places = None if uniform is None else (uniform.order, uniform.group[: groups.num])
+            taken = systematic_sample(edge, groups, reverse, noise=places)
+            edge = taken.to(edge.dtype) + (edge - edge.detach())  # the gradient of the soft ones
         node = node_attention(edge, edge_index, num_nodes, isolated, self.node)
-        return Attention(edge, node, scores.detach())
+        return Attention(edge, node, standard.detach())
 
-    def _negative_noise(self, scores: Tensor) -> Tensor | None:
-        """Gumbel noise ``[E]`` with its sign turned, in training."""
-        if not self.training or self.noise == 0:
-            return None
+    def _negative_noise(self, scores: Tensor, uniform: Uniform | None) -> Tensor:
+        """Gumbel noise ``[E]`` with its sign turned."""
         kind = torch.promote_types(scores.dtype, torch.float32)  # half precision has steps too wide
-        uniform = torch.rand(scores.shape, dtype=kind, device=scores.device)
-        return uniform.clamp_(min=SMALLEST).log_().neg_().log_()
+        if uniform is not None:
+            return negative_gumbel(uniform.each.clone()).to(kind)
+        return negative_gumbel(torch.rand(scores.shape, dtype=kind, device=scores.device))
 
     def _disturb(self, scores: Tensor, negative: Tensor | None, reverse: Tensor | None) -> Tensor:
         if negative is None:
@@ -211,9 +321,15 @@ class GraphSinkhornAttention(nn.Module):
             negative = negative.index_select(0, first)
         return scores.sub(negative, alpha=self.noise)
 
+    def _is_compiled(self) -> bool:
+        """Whether the kernels know these settings."""
+        plain = self.regulariser == "entropic" and self.transport == "exact"
+        return plain and self.solver == "exact" and self.node != "mean"
+
     def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
-        if not isinstance(ratio, Tensor):
-            ratio = scores.new_full((groups.num,), ratio, dtype=torch.float64)
+        ratio = _per_group(ratio, groups, scores)
+        if self.regulariser == "quadratic":
+            return quadratic_weights(scores / self.temperature, ratio, groups)
         if self.solver == "exact":
             return exact_weights(scores * (2 / self.temperature), ratio, groups)
         return sinkhorn_weights(scores / self.temperature, ratio, groups, self.iterations)[0]
@@ -224,18 +340,16 @@ class GraphSinkhornAttention(nn.Module):
         return (
             f"{f'budget={count}' if share is None else f'ratio={share}'}, "
             f"temperature={self.temperature}, noise={self.noise}, "
-            f"scope={self.scope}, node={self.node}, solver={self.solver}"
+            f"scope={self.scope}, node={self.node}, regulariser={self.regulariser}, "
+            f"solver={self.solver}, transport={self.transport}"
         )
 
 
-def check_numbers(temperature: float, noise: float, iterations: int) -> None:
-    """Refuse settings of :class:`GraphSinkhornAttention` that are out of range."""
-    if not temperature > 0:
-        raise InputError(f"temperature must be above 0, got {temperature}.")
-    if not noise >= 0:
-        raise InputError(f"noise must be 0 or more, got {noise}.")
-    if iterations < 1:
-        raise InputError(f"iterations must be 1 or more, got {iterations}.")
+def _per_group(ratio: float | Tensor, groups: Groups, like: Tensor) -> Tensor:
+    """Shares ``[G]``, float64."""
+    if isinstance(ratio, Tensor):
+        return ratio
+    return like.new_full((groups.num,), ratio, dtype=torch.float64)
 
 
 def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
@@ -268,63 +382,6 @@ def node_attention(
     # From `isolated` on, a weight equal to it would share its gradient with the start.
     largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
     return torch.where(largest < 0, start, largest)
-
-
-def _check_graph(
-    h: Tensor, edge_index: Tensor, batch: Tensor | None, num_graphs: int | None
-) -> None:
-    """Refuse what would end in an error of torch, or silently in nonsense."""
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
-        raise InputError(
-            f"edge_index must be int64 of shape [2, E], got {edge_index.dtype} of shape "
-            f"{list(edge_index.shape)}."
-        )
-    if batch is not None and (batch.dtype != torch.long or batch.shape != h.shape[:1]):
-        raise InputError(
-            f"batch must be int64 with one graph per node, shape [{h.size(0)}], got {batch.dtype} "
-            f"of shape {list(batch.shape)}."
-        )
-    if batch is not None and batch.numel():
-        low, high = (int(bound) for bound in batch.aminmax())
-        most = MOST_GROUPS * (batch.numel() + 1) if num_graphs is None else num_graphs
-        if low < 0 or high >= most:
-            raise InputError(
-                f"batch must number the graphs from 0 to {most - 1}, got values from {low} to "
-                f"{high}; torch.unique(ids, return_inverse=True)[1] numbers graphs with other ids."
-            )
-    if edge_index.numel() and bool(((edge_index < 0) | (edge_index >= h.size(0))).any()):
-        raise InputError(
-            f"edge_index must lie in 0 .. {h.size(0) - 1}, got values from {int(edge_index.min())} "
-            f"to {int(edge_index.max())}."
-        )
-    if batch is not None and not torch.equal(*batch[edge_index]):
-        raise InputError("an edge joins two graphs; both its ends must have the same batch number.")
-    if not bool(h.isfinite().all()):
-        raise InputError("node embeddings must be finite, got NaN or infinite values.")
-
-
-def _check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
-    """Refuse what does not pair edges with their opposites."""
-    advice = "leave it out, or take it from gsina.ops.reverse_edges(edge_index, num_nodes)."
-    if isinstance(reverse, str):
-        if reverse != "find":
-            raise InputError(f"reverse must be 'find', None or a tensor, got {reverse!r}; {advice}")
-        return
-    if reverse is None:
-        return
-    edges = edge_index.size(1)
-    if reverse.dtype != torch.long or reverse.shape != (edges,):
-        raise InputError(
-            f"reverse must be int64 of shape [{edges}], one per edge, got {reverse.dtype} of shape "
-            f"{list(reverse.shape)}; {advice}"
-        )
-    position = torch.arange(edges, device=reverse.device)
-    known = (reverse >= 0) & (reverse < edges)
-    partner = torch.where(known, reverse, position)
-    pairs = known & (partner.index_select(0, partner) == position)
-    opposite = (edge_index.index_select(1, partner) == edge_index.flip(0)).all(0)
-    if not bool((pairs & (opposite | (partner == position))).all()):
-        raise InputError(f"reverse must pair edges with their opposites, and does not; {advice}")
 
 
 def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:

@@ -1,8 +1,9 @@
 """Soft top-r: weights in [0, 1] whose mean over each group is exactly r.
 
-The entropic optimal-transport relaxation of "keep the best r N of N": for scores s and temperature
-tau, the weights are ``sigmoid(2 s / tau + dual)``, with one number ``dual`` a group fixed by the
-constraint. As tau goes to 0 they approach the hard selection, as tau grows they approach r.
+An optimal-transport relaxation of "keep the best r N of N": for scores s and temperature tau, the
+weights are ``sigmoid(2 s / tau + dual)`` with the entropic regulariser, ``clip(s / tau + dual, 0,
+1)`` with the quadratic one, and one number ``dual`` per group fixed by the constraint. As tau goes
+to 0 they approach the hard selection, as tau grows they approach r.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from torch import Tensor
 
 from gsina.errors import InputError, check_name
 from gsina.ops.checks import check_input
-from gsina.ops.dual import solve_dual
 from gsina.ops.groups import Groups
-from gsina.ops.sinkhorn import sinkhorn
+from gsina.ops.solvers.dual import solve_dual
+from gsina.ops.solvers.quadratic import project, quadratic_weights
+from gsina.ops.solvers.sinkhorn import sinkhorn
 
+Regulariser = Literal["entropic", "quadratic"]
+REGULARISERS = ("entropic", "quadratic")
 Solver = Literal["exact", "sinkhorn"]
 SOLVERS = ("exact", "sinkhorn")
 
@@ -29,10 +33,11 @@ class Diagnostics:
 
     Attributes:
         dual: The dual of each group ``[G]``, float64.
-        iterations: Newton steps or sweeps used.
+        iterations: Newton steps, sweeps, or steps of the quadratic search used.
         residual: Error of each group's mean ``[G]``, float64; NaN for an empty group.
         slope: g of each group ``[G]``: a Sinkhorn sweep near the solution shrinks the error by
-            the factor 1 - g; NaN for an empty group.
+            the factor 1 - g; NaN for an empty group. With the quadratic regulariser the share of
+            the elements whose weights lie strictly between 0 and 1.
         dual_history: The dual after every sweep ``[sweeps, G]``; only for ``sinkhorn``.
         error_history: The error of the mean after every sweep ``[sweeps, G]``; only ``sinkhorn``.
     """
@@ -53,6 +58,7 @@ def soft_top_r(
     *,
     temperature: float | Tensor = ...,
     num_groups: int | None = ...,
+    regulariser: Regulariser = ...,
     solver: Solver = ...,
     iterations: int = ...,
     return_diagnostics: Literal[False] = ...,
@@ -65,6 +71,7 @@ def soft_top_r(
     *,
     temperature: float | Tensor = ...,
     num_groups: int | None = ...,
+    regulariser: Regulariser = ...,
     solver: Solver = ...,
     iterations: int = ...,
     return_diagnostics: Literal[True],
@@ -76,6 +83,7 @@ def soft_top_r(
     *,
     temperature: float | Tensor = 1.0,
     num_groups: int | None = None,
+    regulariser: Regulariser = "entropic",
     solver: Solver = "exact",
     iterations: int = 10,
     return_diagnostics: bool = False,
@@ -97,7 +105,10 @@ def soft_top_r(
         index: Group of every element ``[N]``, int64, in any order. ``None``: one group.
         temperature: Softness tau > 0.
         num_groups: Number of groups G; by default ``index.max() + 1``. Groups may be empty.
-        solver: ``exact``, or ``sinkhorn`` for a fixed number of the paper's sweeps.
+        regulariser: ``entropic``, the paper's, whose weights are never exactly 0 or 1; or
+            ``quadratic``, whose weights are exactly 0 and exactly 1 (with gradient 0) for scores
+            that lie more than a temperature apart.
+        solver: ``exact``, or ``sinkhorn`` for a fixed number of the paper's sweeps (entropic).
         iterations: Number of sweeps of ``sinkhorn``.
         return_diagnostics: Also return how the solution was found.
 
@@ -110,8 +121,10 @@ def soft_top_r(
     Example:
         >>> soft_top_r(torch.tensor([3.0, 1.0, 2.0, 0.0]), 0.5, temperature=0.1)
         tensor([1.0000e+00, 4.5398e-05, 9.9995e-01, 9.3576e-14])
+        >>> soft_top_r(torch.tensor([3.0, 1.0, 2.0, 0.0]), 0.5, regulariser="quadratic")
+        tensor([1., 0., 1., 0.])
     """
-    check_name(solver, SOLVERS, "solver")
+    check_regulariser(regulariser, solver)
     if solver == "sinkhorn" and iterations < 1:
         raise InputError(f"sinkhorn needs at least 1 iteration, got {iterations}.")
     groups = check_input(scores, ratio, index, temperature, num_groups)
@@ -119,14 +132,28 @@ def soft_top_r(
         scores = scores.float()
     scaled = scores / temperature
     shares = torch.as_tensor(ratio, dtype=torch.float64, device=scaled.device).expand(groups.num)
-    if solver == "exact":
+    history = None
+    if regulariser == "quadratic":
+        weights = quadratic_weights(scaled, shares, groups)
+    elif solver == "exact":
         weights = exact_weights(2 * scaled, shares, groups)
-        history = None
     else:
         weights, history = sinkhorn_weights(scaled, shares, groups, iterations)
     if not return_diagnostics:
         return weights
+    if regulariser == "quadratic":
+        return weights, _diagnose_quadratic(scaled.detach(), shares.detach(), groups)
     return weights, _diagnose(scaled.detach(), shares.detach(), groups, history)
+
+
+def check_regulariser(regulariser: str, solver: str) -> None:
+    """Refuse names that are not known, and sweeps for anything but the entropic regulariser."""
+    check_name(solver, SOLVERS, "solver")
+    if check_name(regulariser, REGULARISERS, "regulariser") != "entropic" and solver != "exact":
+        raise InputError(
+            f"solver {solver!r} is for the entropic regulariser, got {regulariser!r}; use "
+            "solver='exact'."
+        )
 
 
 def exact_weights(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
@@ -245,6 +272,19 @@ def _diagnose(
         slope=slope.masked_fill((ratio >= 1) & (counts > 0), 0.0),
         dual_history=None if history is None else history[0],
         error_history=None if history is None else history[1],
+    )
+
+
+def _diagnose_quadratic(scaled: Tensor, ratio: Tensor, groups: Groups) -> Diagnostics:
+    """Solve once more, outside autograd, and measure."""
+    weights, dual, iterations = project(scaled.double(), ratio, groups)
+    counts = groups.counts(weights)
+    band = (weights > 0) & (weights < 1)
+    return Diagnostics(
+        dual=dual,
+        iterations=iterations,
+        residual=(groups.sum(weights) / counts - ratio).abs(),
+        slope=groups.sum(band.double()) / counts,
     )
 
 

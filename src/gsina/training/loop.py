@@ -19,7 +19,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.neighbours import count_seeds, sampled_batches
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import Method
+from gsina.methods.base import Method, settings_text
 from gsina.training.checkpoint import (
     FILE,
     Checkpoint,
@@ -194,7 +194,7 @@ def _fingerprint(
         [len(part), *part.edge_index.shape, *part.x.shape] for part in (dataset.train, dataset.val)
     ]
     chosen = [selection.name, asdict(selection)]
-    kind = [type(method).__name__, repr(method.config).replace(", budget=None", "")]  # likewise
+    kind = [type(method).__name__, settings_text(method.config)]
     return fingerprint_of([optimisation, chosen, seed, dataset.name, sizes, kind, model])
 
 

@@ -30,15 +30,18 @@ from page_cases import data_of
 HALF = Budget(share=0.5)
 SOLVER = files("gsina.explain.page").joinpath("solver.js")
 RUN = """
-const { shareOf, softTopR, nodeWeights } = require(process.argv[1]);
+const { REGULARISERS, shareOf, atDual, nodeWeights } = require(process.argv[1]);
 const cases = JSON.parse(require("fs").readFileSync(0, "utf8"));
 console.log(JSON.stringify(cases.map((given) => {
   const { scores, copies, temperature, guess, ends, nodes, how } = given;
   const ratio = given.ratio ?? shareOf(given.budget, scores.length, true);
   const edge = new Float64Array(scores.length), node = new Float64Array(nodes || 0);
-  softTopR(scores, copies, ratio, temperature, edge, guess ?? NaN);
+  const { solve, weight } = REGULARISERS[given.regulariser ?? "entropic"];
+  const lambda = solve(scores, copies, ratio, temperature, edge, guess ?? NaN);
   if (ends) nodeWeights(ends, copies, edge, ratio, how, node);
-  return { edge: Array.from(edge), node: Array.from(node) };
+  const known = ratio < 1 ? lambda : Infinity, out = new Float64Array(scores.length);
+  const again = atDual(scores, known, temperature, out, weight);
+  return { edge: Array.from(edge), node: Array.from(node), again: Array.from(again) };
 })));
 """
 
@@ -61,16 +64,19 @@ def plain(graphs: PackedGraphs, logits: torch.Tensor, task: Task, **given: Any) 
     return page_graphs(graphs, predictions, task, **{"names": names, **given})
 
 
-def test_the_solver_agrees_with_python() -> None:
-    cases = page_cases.problems()
+@pytest.mark.parametrize("regulariser", ["entropic", "quadratic"])
+def test_the_solver_agrees_with_python(regulariser: str) -> None:
+    cases = [case | {"regulariser": regulariser} for case in page_cases.problems()]
     for case, found in zip(cases, solve_in_node(cases), strict=True):
-        right = page_cases.expected(case)
-        assert found["edge"] == pytest.approx(right.tolist(), abs=1e-6, rel=0), case
+        right = pytest.approx(page_cases.expected(case).tolist(), abs=1e-6, rel=0)
+        assert found["edge"] == right, case
+        assert found["again"] == right, case  # from the dual alone
 
 
 @pytest.mark.parametrize("guess", [-1e6, -30.0, 0.0, 30.0, 1e6])
-def test_a_first_guess_changes_nothing(guess: float) -> None:
-    cases = page_cases.problems()
+@pytest.mark.parametrize("regulariser", ["entropic", "quadratic"])
+def test_a_first_guess_changes_nothing(guess: float, regulariser: str) -> None:
+    cases = [case | {"regulariser": regulariser} for case in page_cases.problems()]
     for case, found in zip(
         cases, solve_in_node([c | {"guess": guess} for c in cases]), strict=True
     ):

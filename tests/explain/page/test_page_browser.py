@@ -25,10 +25,12 @@ def names_shown(page: Any) -> list[str]:
     return found
 
 
-def assert_weights(page: Any, graphs: list[PageGraph], ratio: float, temperature: float) -> None:
+def assert_weights(
+    page: Any, graphs: list[PageGraph], ratio: float, temperature: float, kind: str = "entropic"
+) -> None:
     for number, graph in enumerate(graphs):
         assert graph.scores is not None
-        right = page_cases.weights(graph.scores, graph.copies, ratio, temperature)
+        right = page_cases.weights(graph.scores, graph.copies, ratio, temperature, kind)
         found = page.evaluate("number => gsina.weights(number)", number)
         assert found == pytest.approx(right.tolist(), abs=1e-6, rel=0)
 
@@ -47,6 +49,15 @@ def test_the_solver_agrees_with_python_here_too(show: Open) -> None:
     for case, weights in zip(cases, found, strict=True):
         right = page_cases.expected(case).tolist()
         assert weights == pytest.approx(right, abs=1e-6, rel=0), case
+
+
+def test_sliders_of_a_quadratic_model_solve_its_own_problem(show: Open) -> None:
+    graphs = page_cases.cycles(3)
+    page = show(graphs, regulariser="quadratic")
+    assert_weights(page, graphs, RATIO, TAU, "quadratic")
+    page.locator("#tau-number").fill("0.3")
+    settle(page)
+    assert_weights(page, graphs, RATIO, 0.3, "quadratic")
 
 
 def test_sliders_solve_again_and_draw_again(show: Open) -> None:

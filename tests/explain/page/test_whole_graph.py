@@ -47,12 +47,14 @@ def write(path: Path, model: Model) -> dict[str, Any]:
     return data_of(path)
 
 
-def pairs_of(data: dict[str, Any], model: Model, ratio: float, tau: float) -> list[list[float]]:
+def pairs_of(
+    data: dict[str, Any], model: Model, ratio: float, tau: float, regulariser: Any = "entropic"
+) -> list[list[float]]:
     """The weights of every drawn pair, from the whole graph."""
     graphs = tiny_nodes.graphs()
     scores = model.predict(graphs).scores
     assert scores is not None
-    weights = soft_top_r(scores.double(), ratio, temperature=tau).tolist()
+    weights = soft_top_r(scores.double(), ratio, temperature=tau, regulariser=regulariser).tolist()
     of = dict(zip(map(tuple, graphs.edge_index.T.tolist()), weights, strict=True))
     found = []
     for graph in data["graphs"]:
@@ -83,6 +85,15 @@ def test_a_budget_in_edges_is_one_of_the_whole_graph(tmp_path: Path) -> None:
         assert graph["own"] == pytest.approx(right, abs=1e-4)
 
 
+def test_a_page_knows_the_regulariser_of_its_model(tmp_path: Path) -> None:
+    model = make_model(ratio=RATIO, temperature=TAU, regulariser="quadratic")
+    data = write(tmp_path / "a.html", model)
+    assert data["regulariser"] == "quadratic"
+    right = pairs_of(data, model, RATIO, TAU, "quadratic")
+    for graph, weights in zip(data["graphs"], right, strict=True):
+        assert graph["own"] == pytest.approx(weights, abs=1e-4)
+
+
 def test_a_method_without_attention_has_no_words_about_weights(tmp_path: Path) -> None:
     data = write(tmp_path / "a.html", make_model("erm"))
     assert not any("weight" in note or "slider" in note for note in data["notes"])
@@ -96,7 +107,9 @@ def test_a_method_without_attention_has_no_words_about_weights(tmp_path: Path) -
         ("gsat", {}, True),
         ("gsina", {"scope": "batch"}, True),
         ("gsina", {"solver": "sinkhorn"}, True),
+        ("gsina", {"transport": "padded"}, True),
         ("gsina", {"ratio": 0.4}, False),
+        ("gsina", {"regulariser": "quadratic"}, False),
     ],
 )
 def test_whole_graphs_store_weights_that_the_page_cannot_find(

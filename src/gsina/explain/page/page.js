@@ -14,6 +14,7 @@
   const whole = data.whole && prepareWhole(data.whole); // The graph that the drawn ones are parts of.
   const counted = data.budget.count !== null; // Whether the budget is a number of edges, or a share.
   const given = counted ? data.budget.count : data.budget.share;
+  const regulariser = GsinaSolver.REGULARISERS[data.regulariser];
   const state = {
     kept: given, tau: data.temperature, version: 0, shown: graphs, current: 0,
     open: null, marked: -1, stepMs: 0, densityMs: 0,
@@ -56,7 +57,7 @@
     const { tau, version } = state, ratio = share(whole.edges);
     if (ratio >= 1) return Infinity;
     if (whole.version !== version) {
-      whole.lambda = GsinaSolver.softTopR(whole.scores, whole.counts, ratio, tau, whole.out, whole.lambda);
+      whole.lambda = regulariser.solve(whole.scores, whole.counts, ratio, tau, whole.out, whole.lambda);
       whole.version = version;
     }
     return whole.lambda;
@@ -69,8 +70,8 @@
     const { scores, copies, weights, ends, node } = graph;
     const { tau } = state, ratio = share(whole ? whole.edges : scores.length);
     if (graph.own && atModel()) weights.set(graph.own);
-    else if (whole) GsinaSolver.atDual(scores, wholeDual(), tau, weights);
-    else graph.lambda = GsinaSolver.softTopR(scores, copies, ratio, tau, weights, graph.lambda);
+    else if (whole) GsinaSolver.atDual(scores, wholeDual(), tau, weights, regulariser.weight);
+    else graph.lambda = regulariser.solve(scores, copies, ratio, tau, weights, graph.lambda);
     if (graph.ownNode && atModel()) node.set(graph.ownNode);
     else GsinaSolver.nodeWeights(ends, copies, weights, ratio, data.node, node);
     graph.version = state.version;

@@ -65,9 +65,58 @@ const GsinaSolver = (() => {
     return lambda;
   }
 
-  /** Weights sigmoid(2 s / tau + lambda) for a lambda that is known: that of a larger graph. */
-  function atDual(scores, lambda, tau, out) {
-    for (let i = 0; i < scores.length; i++) out[i] = 1 / (1 + Math.exp(-((2 / tau) * scores[i] + lambda)));
+  /**
+   * Weights clip(s / tau + lambda, 0, 1) with a mean of `ratio`: those of the quadratic regulariser.
+   *
+   * The arguments and the result are those of `softTopR`.
+   */
+  function quadraticTopR(scores, copies, ratio, tau, out, guess = NaN) {
+    const count = scores.length;
+    if (count === 0) return NaN;
+    if (ratio >= 1) {
+      out.fill(1);
+      return NaN;
+    }
+    let total = 0, least = Infinity, most = -Infinity;
+    for (let i = 0; i < count; i++) {
+      total += copies[i];
+      least = Math.min(least, scores[i] / tau);
+      most = Math.max(most, scores[i] / tau);
+    }
+    let low = -most, high = 1 - least, last = Infinity;
+    let lambda = guess > low && guess < high ? guess : (low + high) / 2;
+    for (let step = 0; step < MOST_STEPS; step++) {
+      let mean = 0, slope = 0;
+      for (let i = 0; i < count; i++) {
+        const raised = scores[i] / tau + lambda;
+        out[i] = Math.min(1, Math.max(0, raised));
+        mean += copies[i] * out[i];
+        if (raised === out[i]) slope += copies[i];
+      }
+      const gap = ratio - mean / total;
+      if (Math.abs(gap) <= 1e-14) break;
+      if (gap > 0) low = lambda;
+      else high = lambda;
+      // The mean is a broken line: on the right piece of it Newton's step ends the search.
+      const newton = lambda + (gap * total) / slope;
+      const trusted = newton > low && newton < high && Math.abs(gap) <= 0.5 * last;
+      last = Math.abs(gap);
+      const next = trusted ? newton : (low + high) / 2;
+      if (next === lambda || high - low <= 1e-15 * Math.abs(lambda)) break;
+      lambda = next;
+    }
+    return lambda;
+  }
+
+  /** What the model's regulariser makes of scores; how the weights follow from a known lambda. */
+  const REGULARISERS = {
+    entropic: { solve: softTopR, weight: (x, lambda) => 1 / (1 + Math.exp(-(2 * x + lambda))) },
+    quadratic: { solve: quadraticTopR, weight: (x, lambda) => Math.min(1, Math.max(0, x + lambda)) },
+  };
+
+  /** Weights for a lambda that is known: that of a larger graph. */
+  function atDual(scores, lambda, tau, out, weight = REGULARISERS.entropic.weight) {
+    for (let i = 0; i < scores.length; i++) out[i] = weight(scores[i] / tau, lambda);
     return out;
   }
 
@@ -98,6 +147,6 @@ const GsinaSolver = (() => {
     return out;
   }
 
-  return { shareOf, softTopR, atDual, nodeWeights };
+  return { REGULARISERS, shareOf, softTopR, atDual, nodeWeights };
 })();
 if (typeof module !== "undefined") module.exports = GsinaSolver;

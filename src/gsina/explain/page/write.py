@@ -21,8 +21,10 @@ from gsina.errors import check_name
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.whole_graph import WholeGraph, condense
 from gsina.files import write_aside
-from gsina.nn.attention import NODE_ATTENTIONS, check_numbers
+from gsina.nn.attention import NODE_ATTENTIONS
+from gsina.nn.checks import check_numbers
 from gsina.ops.budget import Budget
+from gsina.ops.soft_top_r import REGULARISERS
 
 SCRIPTS = ("solver.js", "draw.js", "density.js", "page.js")
 #: Steps of the grid of places within the usual length of an edge.
@@ -37,6 +39,7 @@ def write_page(
     budget: Budget,
     temperature: float = 1.0,
     node: str = "max",
+    regulariser: str = "entropic",
     summary: Sequence[tuple[str, str]] = (),
     scores_table: Sequence[Sequence[str]] = (),
     scores_caption: str = "",
@@ -56,6 +59,7 @@ def write_page(
         budget: What the model keeps, where its slider starts: a slider of shares, or of edges.
         temperature: The model's tau, where its slider starts.
         node: Weights of nodes from those of their edges: ``max``, ``mean`` or ``none``.
+        regulariser: Of the soft top-r that the sliders solve: ``entropic`` or ``quadratic``.
         summary: Names and values to show on top.
         scores_table: A header row and the rows of a table.
         scores_caption: Caption of the table.
@@ -67,6 +71,7 @@ def write_page(
     """
     check_numbers(temperature, 0.0, 1)
     check_name(node, NODE_ATTENTIONS, "node attention")
+    check_name(regulariser, REGULARISERS, "regulariser")
     double = any(g.scores is not None and g.scores.dtype == torch.float64 for g in graphs)
     names: dict[tuple[str, ...], int] = {}
     data = {
@@ -74,6 +79,7 @@ def write_page(
         "budget": {kind: value and float(value) for kind, value in asdict(budget).items()},
         "temperature": temperature,
         "node": node,
+        "regulariser": regulariser,
         "single": not double,
         "grid": GRID,
         "summary": [list(map(str, line)) for line in summary],

@@ -3,7 +3,8 @@
 For the runtime table. The scores of every graph are cut out by a mask and written into a padded
 plan, one graph after the other; the sweeps run on the whole plan; the weights are cut out again,
 one graph after the other. Padding gets no mass here, so the weights are those of
-``solver="sinkhorn"``.
+``solver="sinkhorn"``. (In the released code it gets mass: ``transport="padded"`` of GSINA, where it
+is counted and not stored, as :mod:`gsina.ops.solvers.padded` says.)
 """
 
 from __future__ import annotations

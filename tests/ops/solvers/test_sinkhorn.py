@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gsina import soft_top_r
 from gsina.ops.groups import Groups
-from gsina.ops.sinkhorn import sinkhorn
+from gsina.ops.solvers.sinkhorn import sinkhorn
 from transport_problems import RATIOS, TEMPERATURES, families, ragged, random
 
 

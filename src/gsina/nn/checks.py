@@ -1,0 +1,92 @@
+"""Settings and graphs that an attention accepts, and one sentence for what it does not."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gsina.errors import InputError, check_name
+from gsina.ops.checks import MOST_GROUPS
+from gsina.ops.soft_top_r import check_regulariser
+
+Transport = Literal["exact", "padded"]
+TRANSPORTS = ("exact", "padded")
+
+
+def check_numbers(temperature: float, noise: float, iterations: int) -> None:
+    """Refuse settings of :class:`~gsina.nn.GraphSinkhornAttention` that are out of range."""
+    if not temperature > 0:
+        raise InputError(f"temperature must be above 0, got {temperature}.")
+    if not noise >= 0:
+        raise InputError(f"noise must be 0 or more, got {noise}.")
+    if iterations < 1:
+        raise InputError(f"iterations must be 1 or more, got {iterations}.")
+
+
+def check_transport(transport: str, regulariser: str, solver: str) -> None:
+    """Refuse a transport, regulariser or solver that is not known, or not for the others."""
+    check_regulariser(regulariser, solver)
+    if check_name(transport, TRANSPORTS, "transport") == "padded" and regulariser != "entropic":
+        raise InputError(
+            f"transport 'padded' is for the entropic regulariser, got {regulariser!r}; use "
+            "transport='exact'."
+        )
+
+
+def check_graph(
+    h: Tensor, edge_index: Tensor, batch: Tensor | None, num_graphs: int | None
+) -> None:
+    """Refuse what would end in an error of torch, or silently in nonsense."""
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
+        raise InputError(
+            f"edge_index must be int64 of shape [2, E], got {edge_index.dtype} of shape "
+            f"{list(edge_index.shape)}."
+        )
+    if batch is not None and (batch.dtype != torch.long or batch.shape != h.shape[:1]):
+        raise InputError(
+            f"batch must be int64 with one graph per node, shape [{h.size(0)}], got {batch.dtype} "
+            f"of shape {list(batch.shape)}."
+        )
+    if batch is not None and batch.numel():
+        low, high = (int(bound) for bound in batch.aminmax())
+        most = MOST_GROUPS * (batch.numel() + 1) if num_graphs is None else num_graphs
+        if low < 0 or high >= most:
+            raise InputError(
+                f"batch must number the graphs from 0 to {most - 1}, got values from {low} to "
+                f"{high}; torch.unique(ids, return_inverse=True)[1] numbers graphs with other ids."
+            )
+    if edge_index.numel() and bool(((edge_index < 0) | (edge_index >= h.size(0))).any()):
+        raise InputError(
+            f"edge_index must lie in 0 .. {h.size(0) - 1}, got values from {int(edge_index.min())} "
+            f"to {int(edge_index.max())}."
+        )
+    if batch is not None and not torch.equal(*batch[edge_index]):
+        raise InputError("an edge joins two graphs; both its ends must have the same batch number.")
+    if not bool(h.isfinite().all()):
+        raise InputError("node embeddings must be finite, got NaN or infinite values.")
+
+
+def check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
+    """Refuse what does not pair edges with their opposites."""
+    advice = "leave it out, or take it from gsina.ops.reverse_edges(edge_index, num_nodes)."
+    if isinstance(reverse, str):
+        if reverse != "find":
+            raise InputError(f"reverse must be 'find', None or a tensor, got {reverse!r}; {advice}")
+        return
+    if reverse is None:
+        return
+    edges = edge_index.size(1)
+    if reverse.dtype != torch.long or reverse.shape != (edges,):
+        raise InputError(
+            f"reverse must be int64 of shape [{edges}], one per edge, got {reverse.dtype} of shape "
+            f"{list(reverse.shape)}; {advice}"
+        )
+    position = torch.arange(edges, device=reverse.device)
+    known = (reverse >= 0) & (reverse < edges)
+    partner = torch.where(known, reverse, position)
+    pairs = known & (partner.index_select(0, partner) == position)
+    opposite = (edge_index.index_select(1, partner) == edge_index.flip(0)).all(0)
+    if not bool((pairs & (opposite | (partner == position))).all()):
+        raise InputError(f"reverse must pair edges with their opposites, and does not; {advice}")

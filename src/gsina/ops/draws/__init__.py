@@ -1,0 +1,1 @@
+"""Random choices: noise, and hard subgraphs from soft weights."""

@@ -1,0 +1,1 @@
+"""How the weights of a soft top-r are found."""
