@@ -66,6 +66,7 @@ class GSINAConfig:
             epoch; ``None`` to leave it where it is. What is evaluated, saved and loaded has the
             temperature of its epoch.
         anneal_epochs: Number of epochs after which the final temperature is reached.
+        predictor_layers: Layers of the predictor, if it shall not have as many as the extractor.
     """
 
     ratio: float = 0.5
@@ -85,6 +86,7 @@ class GSINAConfig:
     transport: Transport = field(default="exact", metadata=LATER)
     final_temperature: float | None = field(default=None, metadata=LATER)
     anneal_epochs: int = field(default=20, metadata=LATER)
+    predictor_layers: int | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -97,6 +99,8 @@ class GSINAConfig:
         check_transport(self.transport, self.regulariser, self.solver)
         check_range(self, "be 0 or more", "connectivity", "test_draws")
         check_range(self, "be 1 or more", "anneal_epochs")
+        if self.predictor_layers is not None:
+            check_range(self, "be 1 or more", "predictor_layers")
         if self.final_temperature is not None:
             check_range(self, "be above 0", "final_temperature")
         if self.test_draws and self.noise == 0 and not self.hard:
@@ -200,6 +204,8 @@ class GSINA(Method):
         """A fresh model: extractor and predictor are two networks of the same make."""
         extractor = spec.network()
         inside = extractor.out_channels if config.predict_from == "embedding" else None
+        if config.predictor_layers is not None:
+            spec = replace(spec, options=spec.options | {"num_layers": config.predictor_layers})
         return cls(extractor, spec.predictor(task, inside), task, config=config)
 
     def extract(self, batch: Batch) -> Attention:

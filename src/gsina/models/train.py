@@ -22,6 +22,7 @@ from gsina.methods import METHODS, Method, build_method, make_config
 from gsina.metrics import METRICS
 from gsina.models.imbalance import weighted
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
+from gsina.models.shortcuts import without_shortcuts
 from gsina.models.uncertainty.fit import with_uncertainty
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
@@ -136,6 +137,8 @@ def train_model(
     scale = Scale.of(labels) if task.kind == "regression" else None
     scaled = _standardised(dataset if scale is None else scale.apply(dataset))
     scaled = weighted(scaled, plan.settings.class_weight)
+    if plan.settings.reweight is not None:
+        scaled = without_shortcuts(scaled, plan.spec, plan.seed, plan.settings.batch_size)
     if scale is not None and task.outputs == 1:
         listeners = [InUnits(listener, scale) for listener in listeners]
     finished: list[tuple[Method, Progress, Trial]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any
 
@@ -136,6 +136,13 @@ class NetworkSpec:
         named = {name: data_side[name] for name in data_side if name in signature(make).parameters}
         first = self.in_channels if in_channels is None else in_channels
         return make(first, **named, **self.options)
+
+    def shallow(self, layers: int) -> NetworkSpec:
+        """The same network with this number of layers, if it has that setting, and its readout."""
+        options = {name: value for name, value in self.options.items() if name != "readout"}
+        if "num_layers" in signature(self._make()).parameters:
+            options["num_layers"] = layers
+        return replace(self, options=options)
 
     def predictor(self, task: Task, in_channels: int | None = None) -> Predictor:
         """A fresh backbone with its own head and, at graph level, its readout.

@@ -182,6 +182,8 @@ class OptimiserPart(_Part):
     class_weight: Annotated[str | dict[str, float] | None, AfterValidator(check_class_weight)] = (
         None
     )
+    average: float = Field(default=0.0, ge=0, lt=1)
+    reweight: Literal["shortcuts"] | None = None
 
 
 class SelectionPart(_Part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class Checkpoint:
         optimiser: ``state_dict()`` of the optimiser.
         rng: States of torch's generator and of the shuffling generator.
         progress: JSON-able: next epoch, history, selection.
+        average: Averaged weights; empty where weights are not averaged.
     """
 
     weights: dict[str, Tensor]
@@ -40,12 +41,14 @@ class Checkpoint:
     optimiser: dict[str, Any]
     rng: dict[str, Tensor]
     progress: dict[str, Any]
+    average: dict[str, Tensor] = field(default_factory=dict)
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, fingerprint: str) -> None:
     """Write a checkpoint aside and replace the old one."""
     tensors = {f"weights/{name}": value for name, value in checkpoint.weights.items()}
     tensors |= {f"best/{name}": value for name, value in checkpoint.best.items()}
+    tensors |= {f"average/{name}": value for name, value in checkpoint.average.items()}
     tensors |= {f"rng/{name}": value for name, value in checkpoint.rng.items()}
     numbers: dict[str, dict[str, Any]] = {}
     for key, state in checkpoint.optimiser["state"].items():
@@ -86,7 +89,8 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
             f"{path} belongs to a run with other settings; resume with the settings it was "
             "started with, or choose another --out."
         )
-    parts: dict[str, dict[str, Any]] = {"weights": {}, "best": {}, "rng": {}, "optimiser": {}}
+    names = ("weights", "best", "average", "rng", "optimiser")
+    parts: dict[str, dict[str, Any]] = {name: {} for name in names}
     for key, value in tensors.items():
         part, name = key.split("/", 1)
         parts[part][name] = value
@@ -97,7 +101,14 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
         number, name = key.split("/")
         state[int(number)][name] = value
     optimiser = {"state": state, "param_groups": meta["optimiser"]["groups"]}
-    return Checkpoint(parts["weights"], parts["best"], optimiser, parts["rng"], meta["progress"])
+    return Checkpoint(
+        parts["weights"],
+        parts["best"],
+        optimiser,
+        parts["rng"],
+        meta["progress"],
+        parts["average"],
+    )
 
 
 def read_progress(path: Path) -> dict[str, Any]:

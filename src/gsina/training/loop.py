@@ -20,6 +20,7 @@ from gsina.graphs.neighbours import count_seeds, sampled_batches
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, settings_text
+from gsina.training.averaging import Average
 from gsina.training.checkpoint import (
     FILE,
     Checkpoint,
@@ -59,6 +60,11 @@ class Settings:
             samples, such as ``(10, 10)``; ``None``: whole graphs.
         precision: ``float32``, or ``bf16`` for training steps under PyTorch's autocast; weights,
             attention and evaluation stay in float32.
+        average: Factor of a running average of the weights over the steps, such as 0.99, which is
+            what is validated and kept (:class:`~gsina.training.averaging.Average`); 0: none.
+        reweight: ``shortcuts`` to weigh the training graphs so that a shallow network cannot tell
+            their labels (:func:`~gsina.models.shortcuts.shortcut_weights`); ``None``: all alike.
+            The labels that :func:`fit` gets have the weights already.
         class_weight: ``balanced``, or what every class counts in the loss, by its name; the labels
             that :func:`fit` gets have the weights already.
     """
@@ -72,6 +78,8 @@ class Settings:
     neighbours: tuple[int, ...] | None = None
     precision: str = "float32"
     class_weight: str | dict[str, float] | None = None
+    average: float = 0.0
+    reweight: str | None = None
 
 
 PRECISIONS = ("float32", "bf16")
@@ -138,6 +146,7 @@ def fit(
         fused=True,
     )
     shuffle = torch.Generator().manual_seed(seed)
+    average = Average(method, settings.average) if settings.average else None
     progress, best = Progress(), dict[str, Tensor]()
     run = _fingerprint(method, dataset, settings, selection, seed)
     path = None if out is None else out / FILE
@@ -145,16 +154,16 @@ def fit(
         exists = ranks.first and path is not None and path.exists()
         state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
-            progress, best = _restore(state, method, optimiser, shuffle)
+            progress, best = _restore(state, method, average, optimiser, shuffle)
     saved = progress.epoch
     try:
         while not _finished(progress, settings, selection):
             reseed(ranks, seed, progress.epoch)
-            steps = Steps(method, replica, ranks, optimiser, shuffle, settings.precision)
+            steps = Steps(method, replica, ranks, optimiser, shuffle, settings.precision, average)
             record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
-                best = copy_weights(method)
+                best = copy_weights(steps.judged)
             _lower_learning_rate(optimiser, settings, progress)
             progress.history.append(record)
             progress.epoch += 1
@@ -167,6 +176,7 @@ def fit(
                     optimiser.state_dict(),
                     rng_states(shuffle),
                     asdict(progress),
+                    {} if average is None else copy_weights(average.method),
                 )
                 save_checkpoint(path, state, run)
                 saved = progress.epoch
@@ -175,8 +185,8 @@ def fit(
                 listener.on_epoch(record)
     except KeyboardInterrupt as stop:
         raise Interrupted(_interruption(path, saved)) from stop
-    if best:
-        method.load_state_dict(best)
+    if best or average is not None:
+        method.load_state_dict(best or copy_weights(average.method if average else method))
     return progress
 
 
@@ -185,9 +195,8 @@ def _fingerprint(
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
     optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
-    before = {"algorithm": "adam", "neighbours": None, "precision": "float32", "class_weight": None}
-    for name, old in before.items():
-        if optimisation[name] == old:  # as it was before there was a choice
+    for name in ("algorithm", "neighbours", "precision", "class_weight", "average", "reweight"):
+        if optimisation[name] == getattr(Settings, name):  # as it was before there was a choice
             del optimisation[name]
     model = {name: list(value.shape) for name, value in method.state_dict().items()}
     sizes = [
@@ -213,13 +222,23 @@ class Steps(NamedTuple):
     optimiser: torch.optim.Optimizer
     shuffle: torch.Generator
     precision: str = "float32"
+    average: Average | None = None
+
+    @property
+    def judged(self) -> Method:
+        """What is validated and kept: the average of the weights, if there is one."""
+        return self.method if self.average is None else self.average.method
 
     def __call__(self, batch: Batch, share: float, epoch: int) -> dict[str, Tensor]:
         """One step on this process's share of a batch."""
         with torch.autocast(batch.x.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             if self.replica is None:
-                return self.method.step(batch, self.optimiser, epoch)
-            return self.replica.step(batch, share, self.optimiser, epoch)
+                terms = self.method.step(batch, self.optimiser, epoch)
+            else:
+                terms = self.replica.step(batch, share, self.optimiser, epoch)
+        if self.average is not None:
+            self.average.update(self.method)
+        return terms
 
 
 def _epoch(
@@ -249,7 +268,8 @@ def _epoch(
         for listener in listeners:
             listener.on_batch(step + 1, steps)
     trained = time.perf_counter()
-    predictions = predict(method, dataset.val, evaluation_size(method, size), take.ranks)
+    judged = take.judged
+    predictions = predict(judged, dataset.val, evaluation_size(judged, size), take.ranks)
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
             f"training diverged in epoch {epoch + 1}: not all validation outputs are finite; "
@@ -324,10 +344,13 @@ def _lower_learning_rate(
 def _restore(
     state: Checkpoint,
     method: Method,
+    average: Average | None,
     optimiser: torch.optim.Optimizer,
     shuffle: torch.Generator,
 ) -> tuple[Progress, dict[str, Tensor]]:
     method.load_state_dict(state.weights)
+    if average is not None:
+        average.method.load_state_dict(state.average)
     optimiser.load_state_dict(state.optimiser)
     torch.set_rng_state(state.rng["torch"])
     shuffle.set_state(state.rng["shuffle"])
