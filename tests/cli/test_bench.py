@@ -12,8 +12,8 @@ import pytest
 from gsina.datasets import DATASETS
 from gsina.paper import tables
 from gsina.paper.studies import runtime
+from gsina.paper.tables.knobs import with_trials
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned_cells import with_trials
 from gsina.runs.published import default_recipe
 
 

@@ -283,15 +283,13 @@ def _announce(
 
 def _after_trials(cell: Cell) -> int:
     """Number of runs of a cell after its trials, without a trial that is such a run."""
-    from gsina.paper.tables.table import TRIAL_SEED
-
-    shared = {TRIAL_SEED} if cell.trials == cell.choices else set()
+    shared = {cell.trial_seed} if cell.trials == cell.choices else set()
     return len(set(cell.seeds) - shared) if cell.trials else 0
 
 
 def _label(cell: Cell, job: Job) -> str:
     """A run in words; cells for several test splits share the name of their data."""
-    from gsina.paper.tables.tuned_cells import describe
+    from gsina.paper.tables.tuned_cells import describe, varied
 
     data = cell.column if cell.split == "test" else cell.recipe.data.name
     if not cell.trials:
@@ -299,7 +297,7 @@ def _label(cell: Cell, job: Job) -> str:
     elsewhere = job.recipe.data.options != cell.recipe.data.options
     options = ", ".join(f"{name} {value}" for name, value in job.recipe.data.options.items())
     where = f" at {options}" if elsewhere else ""
-    return f"{cell.row} on {data}, trial {describe(job.recipe)}{where}"
+    return f"{cell.row} on {data}, trial {describe(job.recipe, varied(cell))}{where}"
 
 
 class _Grid:

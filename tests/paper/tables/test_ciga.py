@@ -7,8 +7,8 @@ import pytest
 from gsina.methods import METHODS
 from gsina.paper.tables import make_table
 from gsina.paper.tables.ciga import MAIN, ORACLE, OTHERS
+from gsina.paper.tables.knobs import KNOBS
 from gsina.paper.tables.table import Table
-from gsina.paper.tables.tuned_cells import KNOBS
 from gsina.runs.published import default_recipe
 
 #: Backbone, layers, width, readout, dropout, batch, ratio, scope, input, first epoch, patience.

@@ -13,16 +13,9 @@ import pytest
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending
 from gsina.paper.report.results_page import markdown, summarise
+from gsina.paper.tables.knobs import KNOBS, candidates, value_of, with_trials
 from gsina.paper.tables.table import Cell, Table
-from gsina.paper.tables.tuned_cells import (
-    KNOBS,
-    candidates,
-    parts,
-    resolve,
-    save_choices,
-    value_of,
-    with_trials,
-)
+from gsina.paper.tables.tuned_cells import parts, resolve, save_choices
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe

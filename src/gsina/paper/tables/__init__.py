@@ -48,6 +48,9 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "ciga-more": ("ciga", "ciga_more"),
     "node": ("nodes", "node_table"),
     "factors": ("factors", "factors"),
+    "transport": ("factors", "transport"),
+    "ideas": ("recommended", "ideas"),
+    "recommended": ("recommended", "recommended"),
 }
 TABLES: dict[str, Callable[[], Table]] = {
     name: partial(_make, *home) for name, home in _HOMES.items()

@@ -6,8 +6,8 @@ from typing import Any
 
 from gsina.methods import METHODS
 from gsina.paper.numbers import PaperNumber, paper_number
+from gsina.paper.tables.knobs import KNOBS, with_trials
 from gsina.paper.tables.table import FIVE, THREE, Cell, Table
-from gsina.paper.tables.tuned_cells import KNOBS, with_trials
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
 

@@ -33,6 +33,7 @@ class Cell:
         trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned_cells`).
         choices: The recipe of the cell for each of the trials.
         split: The split that is scored; a dataset may have several test splits.
+        trial_seed: The seed of its trials.
     """
 
     row: str
@@ -44,12 +45,13 @@ class Cell:
     trials: tuple[Recipe, ...] = ()
     choices: tuple[Recipe, ...] = ()
     split: str = "test"
+    trial_seed: int = TRIAL_SEED
 
     @property
     def jobs(self) -> list[Job]:
         """One job per seed; while the recipe is not chosen yet, one per trial."""
         if self.trials:
-            return [Job(trial, TRIAL_SEED) for trial in self.trials]
+            return [Job(trial, self.trial_seed) for trial in self.trials]
         return [Job(self.recipe, seed, self.explainer) for seed in self.seeds]
 
 

@@ -1,0 +1,46 @@
+"""The recommended recipe: trials apart from what is reported, and the same chances for all."""
+
+from __future__ import annotations
+
+from gsina.paper.tables.recommended import (
+    DRAWS,
+    TEN,
+    TRIAL_SEEDS,
+    candidates,
+    ideas,
+    recommended,
+)
+from gsina.paper.tables.tuned_cells import settings_of
+
+
+def test_trial_seeds_are_not_reported() -> None:
+    assert not {*TRIAL_SEEDS} & {*TEN}
+    assert all(cell.seeds == TRIAL_SEEDS and cell.split == "val" for cell in ideas().cells)
+    assert all(cell.trial_seed in TRIAL_SEEDS for cell in recommended().cells)
+
+
+def test_methods_have_the_same_trials_but_for_their_own_setting() -> None:
+    shared = ("learning_rate", "average", "reweight", "epochs", "batch_size", "readout")
+    found = [
+        [tuple(settings_of(row.recipe(0.7))[name] for name in shared) for row in rows]
+        for rows in candidates().values()
+    ]
+    assert len(found) == 4
+    assert all(one == found[0] for one in found)
+    for rows in candidates().values():
+        assert len({str(row.recipe(0.7)) for row in rows}) == 8
+        networks = {2 if row.options.get("predict_from") == "embedding" else 1 for row in rows}
+        assert {row.layers * count for row in rows for count in networks} >= {4, 6}
+
+
+def test_trials_are_made_on_the_usual_draw_and_choices_on_that_of_the_column() -> None:
+    cells = recommended().cells
+    assert {cell.column for cell in cells} == {
+        f"b = {bias}, draw {draw}" for draw in DRAWS for bias in (0.5, 0.7, 0.9)
+    }
+    for cell in cells:
+        assert all("seed" not in trial.data.options for trial in cell.trials)
+        for trial, choice in zip(cell.trials, cell.choices, strict=True):
+            assert settings_of(trial) == settings_of(choice)
+            draw = int(cell.column.rpartition(" ")[2])
+            assert choice.data.options.get("seed", 0) == draw
