@@ -280,3 +280,24 @@ def test_bf16_steps_leave_the_weights_in_float32() -> None:
     torch.testing.assert_close(trained["bf16"], trained["float32"], rtol=0.5, atol=0.1)
     with pytest.raises(ValueError, match="precision"):
         fit(fresh(), tiny.dataset(2), settings(1, precision="float16"), LATEST)
+
+
+def test_graphs_are_drawn_by_their_chances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An epoch has as many graphs as ever, and those without a chance are never drawn."""
+    data = tiny.dataset(6)
+    chances = torch.zeros(len(data.train))
+    chances[: len(chances) // 2] = 1.0
+    method, seen = fresh("erm"), list[float]()
+    loss = method.loss
+
+    def spy(batch: Any, epoch: int = 0) -> Any:
+        first = batch.node_graph.unique(return_counts=True)[1].cumsum(0)
+        seen.extend(batch.x[first - 1, 0].tolist())
+        return loss(batch, epoch)
+
+    monkeypatch.setattr(method, "loss", spy)
+    fit(method, data, Settings(epochs=2, batch_size=4), LATEST, chances=chances)
+    last = data.train.x[data.train.node_ptr[1:] - 1, 0].tolist()
+    assert len(seen) == 2 * len(data.train)
+    assert {*seen} <= {*last[: len(last) // 2]}
+    assert len({*seen}) > 1

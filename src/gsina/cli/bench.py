@@ -304,7 +304,13 @@ class _Grid:
     """The progress of a grid: a live bar on a terminal, one line per run elsewhere."""
 
     def __init__(self, table: Table, total: int) -> None:
-        self.trials = {job.name for cell in table.cells if cell.trials for job in cell.jobs}
+        # Of these only what may decide is shown: trials, and tables of validation scores.
+        self.validated = {
+            job.name
+            for cell in table.cells
+            if cell.trials or cell.split == "val"
+            for job in cell.jobs
+        }
         self.labels = {job.name: _label(cell, job) for cell in table.cells for job in cell.jobs}
         self.total, self.done, self.part = total, 0, 0.0
         self.began = time.perf_counter()
@@ -323,7 +329,7 @@ class _Grid:
             show.say(f"{label}: not finished, {finished.error}", "yellow")
         else:
             metric = metric_of(finished.result)
-            if finished.job.name in self.trials:  # a trial shows only what decides
+            if finished.job.name in self.validated:
                 split, value = "validation", finished.result["metrics"]["val"][metric]
             else:
                 split, value = "OOD test", ood_score(finished.result)

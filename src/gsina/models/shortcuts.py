@@ -1,10 +1,12 @@
-"""Weights of training graphs that take shortcuts away, without knowing them.
+"""Draw training graphs so that shortcuts are taken away, without knowing them.
 
 What a shallow network learns within a few epochs is what is easy: the size of a graph, how often
 a feature occurs, the shape of a base that goes with a label. Weights p(y) / p(y | x), with p(y | x)
 by such a network, make the label independent of what it reads: graphs whose label it gets wrong
-count more, those that it is sure of less. A deeper network that is trained with the weights has to
-find something else, if there is something else.
+are drawn more often, those that it is sure of less. A deeper network that is trained on such draws
+has to find something else, if there is something else. Graphs are drawn by their weights and not
+weighed in the loss, so that batch norm sees the same graphs as the loss: on validation graphs of
+Spurious-Motif that was better.
 
 The idea is that of Liu et al., "Just Train Twice" (ICML 2021), and of Nam et al., "Learning from
 Failure" (NeurIPS 2020). Unlike there, the weights follow from the probabilities, so that there is
@@ -13,13 +15,10 @@ no factor to choose, and every graph is judged by a network that has not seen it
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.parts.reference import ReferenceConfig, reference_logits, train_reference
@@ -33,28 +32,6 @@ FOLDS = 2
 MOST = 20.0
 
 
-def without_shortcuts(dataset: Dataset, spec: NetworkSpec, seed: int, batch_size: int) -> Dataset:
-    """The dataset with :func:`shortcut_weights` of its training graphs, times those they have.
-
-    Raises:
-        InputError: The task is no classification of graphs with one target.
-    """
-    task, train = dataset.task, dataset.train
-    single = task.kind == "multiclass" or (task.kind == "binary" and task.outputs == 1)
-    if task.level == "node" or not single or train.y is None:
-        raise InputError(
-            f"reweight='shortcuts' is for one class label per graph, got {task.outputs} targets of "
-            f"kind {task.kind} at {task.level} level; leave it out."
-        )
-    weight = shortcut_weights(train, task, spec, seed=seed, batch_size=batch_size)
-    if task.kind == "binary":
-        weight = weight.view_as(train.y)
-    if train.label_weight is not None:
-        weight = weight * train.label_weight.view_as(weight)
-    weight = weight / weight.double().mean().float()
-    return replace(dataset, splits={**dataset.splits, "train": replace(train, label_weight=weight)})
-
-
 def shortcut_weights(
     train: PackedGraphs, task: Task, spec: NetworkSpec, *, seed: int, batch_size: int
 ) -> Tensor:
@@ -66,9 +43,17 @@ def shortcut_weights(
         spec: Network of the model; the shallow one is its first layers, with its usual readout.
         seed: Decides on the folds, initialisation and shuffling; torch's generator stays as it was.
         batch_size: Graphs per step.
+
+    Raises:
+        InputError: The task is no classification of graphs with one target.
     """
-    y = train.labels("graph")
-    assert y is not None
+    y = train.labels(task.level)
+    single = task.kind == "multiclass" or (task.kind == "binary" and task.outputs == 1)
+    if task.level == "node" or not single or y is None:
+        raise InputError(
+            f"resample = shortcuts is for one class label per graph, got {task.outputs} targets of "
+            f"kind {task.kind} at {task.level} level; leave it out."
+        )
     known = (y != -1) if task.kind == "multiclass" else ~y.flatten().isnan()
     label = torch.where(known, y.flatten(), 0).long()
     classes = task.outputs if task.kind == "multiclass" else 2

@@ -22,7 +22,7 @@ from gsina.methods import METHODS, Method, build_method, make_config
 from gsina.metrics import METRICS
 from gsina.models.imbalance import weighted
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
-from gsina.models.shortcuts import without_shortcuts
+from gsina.models.shortcuts import shortcut_weights
 from gsina.models.uncertainty.fit import with_uncertainty
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
@@ -137,8 +137,12 @@ def train_model(
     scale = Scale.of(labels) if task.kind == "regression" else None
     scaled = _standardised(dataset if scale is None else scale.apply(dataset))
     scaled = weighted(scaled, plan.settings.class_weight)
-    if plan.settings.reweight is not None:
-        scaled = without_shortcuts(scaled, plan.spec, plan.seed, plan.settings.batch_size)
+    size = plan.settings.batch_size
+    chances = (
+        shortcut_weights(scaled.train, task, plan.spec, seed=plan.seed, batch_size=size)
+        if plan.settings.resample == "shortcuts"
+        else None
+    )
     if scale is not None and task.outputs == 1:
         listeners = [InUnits(listener, scale) for listener in listeners]
     finished: list[tuple[Method, Progress, Trial]] = []
@@ -160,6 +164,7 @@ def train_model(
                 seed=plan.seed,
                 out=folder,
                 resume=resume,
+                chances=chances,
                 session=session,
                 ranks=ranks,
                 listeners=listeners,

@@ -183,7 +183,7 @@ class OptimiserPart(_Part):
         None
     )
     average: float = Field(default=0.0, ge=0, lt=1)
-    reweight: Literal["shortcuts"] | None = None
+    resample: Literal["shortcuts"] | None = None
 
 
 class SelectionPart(_Part):

@@ -62,9 +62,8 @@ class Settings:
             attention and evaluation stay in float32.
         average: Factor of a running average of the weights over the steps, such as 0.99, which is
             what is validated and kept (:class:`~gsina.training.averaging.Average`); 0: none.
-        reweight: ``shortcuts`` to weigh the training graphs so that a shallow network cannot tell
-            their labels (:func:`~gsina.models.shortcuts.shortcut_weights`); ``None``: all alike.
-            The labels that :func:`fit` gets have the weights already.
+        resample: ``shortcuts`` to draw training graphs so that a shallow network cannot tell their
+            labels (:mod:`gsina.models.shortcuts`), in place of all once per epoch; ``None``: all.
         class_weight: ``balanced``, or what every class counts in the loss, by its name; the labels
             that :func:`fit` gets have the weights already.
     """
@@ -79,7 +78,7 @@ class Settings:
     precision: str = "float32"
     class_weight: str | dict[str, float] | None = None
     average: float = 0.0
-    reweight: str | None = None
+    resample: str | None = None
 
 
 PRECISIONS = ("float32", "bf16")
@@ -107,6 +106,7 @@ def fit(
     seed: int = 0,
     out: Path | None = None,
     resume: bool = False,
+    chances: Tensor | None = None,
     session: dict[str, Any] | None = None,
     ranks: Ranks | None = None,
     listeners: Sequence[Listener] = (),
@@ -124,6 +124,8 @@ def fit(
         seed: Seeds the shuffling; dropout and noise go on from torch's generator.
         out: Folder for ``checkpoint.safetensors`` and ``log.jsonl``; ``None`` keeps nothing.
         resume: Go on from the checkpoint in ``out`` if there is one; ``epochs`` may have grown.
+        chances: How often every training graph is drawn ``[G]``, relative to the others: an epoch
+            then has as many graphs as before, drawn with replacement. ``None``: each once.
         session: What trains now (versions, commit, threads); the checkpoint keeps a list of those
             that trained an epoch.
         ranks: The processes that train together; by default this one alone.
@@ -159,7 +161,9 @@ def fit(
     try:
         while not _finished(progress, settings, selection):
             reseed(ranks, seed, progress.epoch)
-            steps = Steps(method, replica, ranks, optimiser, shuffle, settings.precision, average)
+            steps = Steps(
+                method, replica, ranks, optimiser, shuffle, settings.precision, average, chances
+            )
             record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
@@ -195,7 +199,7 @@ def _fingerprint(
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
     optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
-    for name in ("algorithm", "neighbours", "precision", "class_weight", "average", "reweight"):
+    for name in ("algorithm", "neighbours", "precision", "class_weight", "average", "resample"):
         if optimisation[name] == getattr(Settings, name):  # as it was before there was a choice
             del optimisation[name]
     model = {name: list(value.shape) for name, value in method.state_dict().items()}
@@ -223,11 +227,18 @@ class Steps(NamedTuple):
     shuffle: torch.Generator
     precision: str = "float32"
     average: Average | None = None
+    chances: Tensor | None = None
 
     @property
     def judged(self) -> Method:
         """What is validated and kept: the average of the weights, if there is one."""
         return self.method if self.average is None else self.average.method
+
+    def draw(self, train: PackedGraphs) -> PackedGraphs:
+        """The graphs of an epoch: all, or as many drawn by their chances, with replacement."""
+        if self.chances is None:
+            return train
+        return train[torch.multinomial(self.chances, len(train), True, generator=self.shuffle)]
 
     def __call__(self, batch: Batch, share: float, epoch: int) -> dict[str, Tensor]:
         """One step on this process's share of a batch."""
@@ -256,7 +267,7 @@ def _epoch(
     sampled = settings.neighbours is not None
     steps = math.ceil((count_seeds(dataset.train) if sampled else len(dataset.train)) / size)
     totals: dict[str, Tensor] = {}
-    train = method.prepare(dataset.train, epoch, size)
+    train = take.draw(method.prepare(dataset.train, epoch, size))
     for step, (batch, share) in enumerate(_batches(take, train, settings)):
         batch = batch.to(device)
         terms = take(batch, share, epoch)

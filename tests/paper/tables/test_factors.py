@@ -10,10 +10,10 @@ from gsina.paper.tables.factors import BIASES, factors, further_rows, main_rows,
 def test_rows_differ_in_what_they_name_and_in_nothing_else() -> None:
     table = factors()
     assert {cell.recipe.data.options["bias"] for cell in table.cells} == {*BIASES}
-    shared = [cell.recipe.optimiser.model_dump(exclude={"reweight"}) for cell in table.cells]
+    shared = [cell.recipe.optimiser.model_dump(exclude={"resample"}) for cell in table.cells]
     assert len({str(one) for one in shared}) == 1
     for cell in table.cells:
-        assert (cell.recipe.optimiser.reweight == "shortcuts") == ("weights" in cell.row)
+        assert (cell.recipe.optimiser.resample == "shortcuts") == ("resampled" in cell.row)
     assert len({str(cell.recipe.selection) for cell in table.cells}) == 1
     assert all(cell.seeds == (0, 1, 2, 3, 4) for cell in table.cells)
     assert len({(cell.row, cell.column) for cell in table.cells}) == len(table.cells)

@@ -20,7 +20,7 @@ def test_trial_seeds_are_not_reported() -> None:
 
 
 def test_methods_have_the_same_trials_but_for_their_own_setting() -> None:
-    shared = ("learning_rate", "average", "reweight", "epochs", "batch_size", "readout")
+    shared = ("learning_rate", "average", "resample", "epochs", "batch_size", "readout")
     found = [
         [tuple(settings_of(row.recipe(0.7))[name] for name in shared) for row in rows]
         for rows in candidates().values()

@@ -23,6 +23,8 @@ SWEPT = {
     "sensitivity-r": ("ratio", "r", False),
     "sensitivity-tau": ("temperature", "τ", True),
 }
+#: Tables with a page of their own (:mod:`gsina.paper.report.what_decides`).
+ELSEWHERE = ("recommended", "factors", "transport", "ideas")
 #: Tables whose picture shows more than the table.
 DRAWN = (*SWEPT, "node")
 
@@ -128,6 +130,8 @@ def _page(results: Results, findings: str, runtime: dict[str, Any] | None) -> st
     parts = [HEADER]
     not_run = []
     for name in TABLES:
+        if name in ELSEWHERE:
+            continue
         table = make_table(name)
         if sum(bool(summary.values) for summary in summarise(table, results)) >= 2:
             # The pictures of tables say no more than the tables; those of curves do.

@@ -85,8 +85,8 @@ def factors() -> Table:
         "extractor's embedding, half of them are the extractor's, and the subgraph is no strict "
         "bottleneck: a node's state has seen its neighbourhood. Where it reads raw features, the "
         "extractor is a second network of the same depth.",
-        "Weights against shortcuts: training graphs are weighed by p(y) / p(y | x), with p(y | x) "
-        "by a plain network of two layers that has not seen them.",
+        "Resampled: training graphs are drawn with chances p(y) / p(y | x), with p(y | x) by a "
+        "plain network of two layers that has not seen them.",
     )
     title = "What decides on Spurious-Motif: OOD test accuracy"
     return Table("factors", title, tuple(cells), notes=notes, extra=EXPLANATIONS, sample_std=True)
@@ -95,7 +95,7 @@ def factors() -> Table:
 def main_rows() -> list[Row]:
     """Depth, readout and method at equal depth, and the loss; at every bias."""
     gsat = {"final_ratio": 0.7}
-    weights = {"reweight": "shortcuts"}
+    resampled = {"resample": "shortcuts"}
     return [
         *(
             Row(f"plain network, depth {depth}, {how}", "erm", depth, readout=how)
@@ -112,8 +112,15 @@ def main_rows() -> list[Row]:
             )
         ),
         Row("GSINA, raw, r 0.5, depth 4, max", "gsina", 4, HALF, "max"),
-        Row("plain network, weights, depth 4, max", "erm", 4, {}, "max", optimiser=weights),
-        Row("GSINA, raw, r 0.5, weights, depth 4, max", "gsina", 4, HALF, "max", optimiser=weights),
+        Row("plain network, resampled, depth 4, max", "erm", 4, {}, "max", optimiser=resampled),
+        Row(
+            "GSINA, raw, r 0.5, resampled, depth 4, max",
+            "gsina",
+            4,
+            HALF,
+            "max",
+            optimiser=resampled,
+        ),
     ]
 
 
