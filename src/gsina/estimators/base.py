@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from pathlib import Path
 from typing import Any, Self
@@ -14,14 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.estimators.display import estimator_html
 from gsina.estimators.inputs import (
-    as_graphs,
     check_features,
     check_mask,
     hold_out,
+    read_graphs,
     with_labels,
+    with_reading,
 )
 from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.fields import take
@@ -125,9 +129,11 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         """Train, and stop by validation data.
 
         Args:
-            graphs: A list or PyG dataset of ``Data`` objects, ``PackedGraphs``, or a ``Dataset``
-                which brings labels and validation data along. Of nodes one ``Data`` or several,
-                see :class:`~gsina.estimators.node.NodeEstimator` for their masks.
+            graphs: SMILES, RDKit molecules, NetworkX graphs or PyG ``Data`` objects, in a list, a
+                PyG or torch dataset or a loader; ``PackedGraphs``; or a ``Dataset`` which brings
+                labels and validation data along. Of nodes one ``Data`` or several, see
+                :class:`~gsina.estimators.node.NodeEstimator` for their masks. A molecule that
+                cannot be read is an error that names its position, here and in predictions.
             y: One label per graph (or node), ``None`` or NaN if missing; or ``[G, targets]`` of
                 numbers, for classifiers of 0 and 1. By default the graphs' own ``y``.
             val: Validation graphs with labels of their own, or a pair of graphs and labels. By
@@ -144,7 +150,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             InputError: The method gives no attention.
         """
-        packed = as_graphs(graphs, self._level)
+        packed = self._model.read(graphs)
         found = self._predict(packed)
         if found.edge is None:
             raise InputError(
@@ -201,6 +207,18 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 f"{cls.__name__}."
             )
 
+    def _repr_html_(self) -> str:
+        """Settings and, once fitted, data and scores, for notebooks."""
+        usual = {
+            name: one.default for name, one in inspect.signature(type(self)).parameters.items()
+        }
+        model, history = getattr(self, "model_", None), getattr(self, "history_", ())
+        settings = self.get_params(deep=False)
+        return estimator_html(type(self).__name__, settings, usual, model, history)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     @property
     def _model(self) -> Model:
         check_is_fitted(self, "model_")
@@ -209,26 +227,28 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _predict(self, graphs: Any) -> Predictions:
         model = self._model  # not fitted is to be told before graphs are looked at
-        packed = as_graphs(graphs, self._level)
+        packed = model.read(graphs)
         check_features(packed)
         return model.predict(packed)
 
     def _dataset(self, graphs: Any, y: Any, val: Any) -> Dataset:
         """Labels of any kind as those of a task, in a training and a validation split."""
-        packed = as_graphs(graphs)
+        found = read_graphs(graphs)
+        packed = found.graphs
         values = self._values(packed, y)
         coding = self._coding.of(values)
         train = with_labels(packed, coding.encode(values))
         if val is not None:
             others, labels = val if isinstance(val, tuple) and len(val) == 2 else (val, None)
-            held = as_graphs(others)
+            held = read_graphs(others, reading=found.reading or None).graphs
             held = with_labels(held, coding.encode(self._values(held, labels)))
         else:
             assert train.y is not None
             rows, rest = self._hold_out(train.y)
             train, held = train[rows], train[rest]
         splits = {"train": train, "val": held}
-        return Dataset("graphs", coding.task, splits, class_names=coding.names)
+        dataset = Dataset("graphs", coding.task, splits, class_names=coding.names)
+        return with_reading(dataset, found)
 
     def _hold_out(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """Rows to train on and rows to validate on, the classes of one target in proportion."""
@@ -245,14 +265,14 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _truth(self, graphs: Any, y: Any, mask: Any) -> tuple[PackedGraphs, NDArray[Any]]:
         """Graphs, and the labels to score them by; those that do not count are missing."""
-        packed = as_graphs(graphs, self._level)
-        values = self._values(packed, y)
-        mask = self._default_mask(graphs, packed) if mask is None else mask
+        found = read_objects(graphs, self._level, self._model.featuriser)
+        packed, values = found.graphs, self._values(found.graphs, y)
+        mask = self._default_mask(found) if mask is None else mask
         if mask is None:
             return packed, values
         return packed, only(values, check_mask(mask, "mask", len(values), self._level).numpy())
 
-    def _default_mask(self, graphs: Any, packed: PackedGraphs) -> Tensor | None:
+    def _default_mask(self, found: ReadObjects) -> Tensor | None:
         """What counts in a score if nothing is said ``[G]``, bool; ``None`` for everything."""
         return None
 

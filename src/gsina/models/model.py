@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.formats.objects import read_objects
 from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
@@ -154,14 +155,29 @@ class Model:
         count = self.task.outputs if self.task.kind == "multiclass" else 2
         return Classes(self.class_names or tuple(range(count)), self.task)
 
-    def predict(self, graphs: PackedGraphs, batch_size: int | None = None) -> Predictions:
+    def read(self, graphs: Any) -> PackedGraphs:
+        """Graphs of any kind, made as those of the training.
+
+        Args:
+            graphs: As in :func:`~gsina.formats.objects.read_objects`: packed graphs, SMILES, RDKit
+                molecules, NetworkX graphs, PyG objects, or whatever holds such.
+
+        Raises:
+            InputError: One cannot be read; the sentence says at which positions.
+        """
+        if isinstance(graphs, PackedGraphs):
+            return graphs
+        return read_objects(graphs, self.task.level, self.featuriser).graphs
+
+    def predict(self, graphs: Any, batch_size: int | None = None) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order.
 
         Args:
-            graphs: Graphs with the features of the training.
+            graphs: Graphs with the features of the training, of any kind that :meth:`read` takes.
             batch_size: Graphs per batch; by default as in the evaluation of the training, which
                 matters to methods whose answers depend on the batch.
         """
+        graphs = self.read(graphs)
         self.check(graphs)
         if batch_size is None:
             trained_with = self.training.get("settings", {}).get("batch_size", 128)
@@ -172,10 +188,9 @@ class Model:
             found = replace(found, logits=self.scale.restore(found.logits))
         return found
 
-    def score(
-        self, graphs: PackedGraphs, predictions: Predictions | None = None
-    ) -> dict[str, float]:
+    def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
         """All metrics that apply to labelled graphs."""
+        graphs = self.read(graphs)
         found = self.predict(graphs) if predictions is None else predictions
         return score(found, graphs, self.task)
 
