@@ -137,7 +137,7 @@ def test_features_that_are_not_finite_are_told_in_fit_and_in_predict(one, fitted
 
 def test_an_unseen_number_of_features_is_refused(one, fitted):
     wide = [Data(x=torch.ones(4, 9), edge_index=torch.zeros(2, 0, dtype=torch.long))]
-    for ask in (fitted.predict, fitted.explain):
+    for ask in (fitted.predict, fitted.explain, fitted.transform):
         with pytest.raises(ValueError, match="have 9 node features, but the model was trained on"):
             ask(wide)
 
@@ -149,7 +149,7 @@ def test_no_input_is_refused(one, fitted):
 
 
 def test_not_fitted_is_told_first(one):
-    for name in ("predict", "explain", "save", "score"):
+    for name in ("predict", "explain", "save", "transform", "score"):
         with pytest.raises(NotFittedError):
             getattr(one.make(), name)("nothing that could be read")
 
@@ -182,7 +182,7 @@ def by_graph(one: Case) -> list[np.ndarray]:
 def test_neither_fit_nor_predict_changes_its_input(one):
     graphs, y = copy.deepcopy(one.graphs), one.y.copy()
     model = one.make().fit(graphs, y)
-    for use in (model.predict, model.explain):
+    for use in (model.predict, model.explain, model.transform):
         use(graphs)
     assert (y == one.y).all()
     for before, after in zip(one.graphs, graphs, strict=True):
@@ -242,4 +242,5 @@ def test_pickling_and_saving_keep_the_answers(one, fitted, tmp_path):
     for again in (copied, loaded, refitted):
         for ask, same in zip(asks(fitted), asks(again), strict=True):
             assert (ask(one.graphs) == same(one.graphs)).all()
+        assert (again.transform(one.graphs) == fitted.transform(one.graphs)).all()
         assert again._repr_html_()

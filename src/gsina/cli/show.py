@@ -32,6 +32,8 @@ stderr = Console(stderr=True)
 
 #: Exit code after bad input.
 FAILED = 2
+#: Exit code if no row of a file could be used.
+NOTHING = 1
 #: Exit code after Ctrl-C, as in shells.
 INTERRUPTED = 130
 
@@ -82,6 +84,15 @@ def on_interrupt(sentence: str) -> Iterator[None]:
     except KeyboardInterrupt:
         say(sentence)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def exit_if_nothing(rows: int, unreadable: int, first_reason: str) -> None:
+    """End with exit code 1 and one sentence if no row of a file could be read."""
+    if rows > unreadable:
+        return
+    why = f"none of the {rows:,} rows can be read (the first: {first_reason})"
+    error(f"{why if rows else 'the file has no rows'}, so there is nothing to predict from.")
+    raise typer.Exit(NOTHING)
 
 
 def _sentence(problem: Exception) -> str | None:

@@ -159,6 +159,17 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return [Attention(**take(found, packed.rows_of(graph))) for graph in range(len(packed))]
 
+    def transform(self, graphs: Any, nodes: bool = False) -> NDArray[np.float32]:
+        """The states that the network predicts from, with attention applied, for other tools.
+
+        One row per graph ``[G, H]``; of estimators of nodes, and with ``nodes``, one per node
+        ``[N, H]``. So an estimator can be a step of a scikit-learn pipeline.
+        """
+        model = self._model
+        packed = model.read(graphs)
+        check_features(packed)
+        return model.embed(packed, nodes=nodes)
+
     def save(self, folder: Path | str) -> None:
         """Write a model folder: weights, description and model card."""
         save_model(folder, self._model)

@@ -55,6 +55,17 @@ class Method(nn.Module):
             )
         return self._task
 
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer that makes logits of states: of graphs ``[G, H]``, or of nodes."""
+        predictor = getattr(self, "predictor", None)
+        if isinstance(predictor, Predictor) and predictor.last_layer is not None:
+            return predictor.last_layer
+        raise InputError(
+            f"{type(self).__name__} does not say which layer makes its logits, so its states are "
+            "not known; give it a Predictor with a head, or a property `last_layer`."
+        )
+
     def __call__(self, batch: Any) -> Any:
         """:meth:`forward` of a batch; a PyG ``Data`` or ``Batch`` is converted first.
 

@@ -8,7 +8,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError
@@ -23,6 +25,7 @@ from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.evaluate import Predictions, evaluation_size, predict, score
+from gsina.training.states import Level
 
 
 @dataclass(frozen=True)
@@ -169,13 +172,34 @@ class Model:
             return graphs
         return read_objects(graphs, self.task.level, self.featuriser).graphs
 
-    def predict(self, graphs: Any, batch_size: int | None = None) -> Predictions:
+    def embed(self, graphs: Any, *, nodes: bool = False) -> NDArray[np.float32]:
+        """The states that the last layer predicts from, with attention applied ``[G, H]``.
+
+        At node level, and with ``nodes``, one row per node ``[N, H]``.
+
+        Args:
+            graphs: Graphs of any kind that :meth:`read` takes.
+            nodes: Give the node states that are pooled into those of the graphs.
+
+        Raises:
+            InputError: The method does not pool one state per node.
+        """
+        inner = nodes and self.task.level == "graph"
+        found = self.predict(graphs, states="node" if inner else "label")
+        states = found.node_states if inner else found.states
+        assert states is not None
+        return states.float().numpy()
+
+    def predict(
+        self, graphs: Any, batch_size: int | None = None, states: Level | None = None
+    ) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order.
 
         Args:
             graphs: Graphs with the features of the training, of any kind that :meth:`read` takes.
             batch_size: Graphs per batch; by default as in the evaluation of the training, which
                 matters to methods whose answers depend on the batch.
+            states: Which states to keep besides (see :meth:`embed`); none by default.
         """
         graphs = self.read(graphs)
         self.check(graphs)
@@ -183,7 +207,7 @@ class Model:
             trained_with = self.training.get("settings", {}).get("batch_size", 128)
             batch_size = evaluation_size(self.method, trained_with)
         (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
-        found = predict(self.method, scaled, batch_size)
+        found = predict(self.method, scaled, batch_size, states=states)
         if self.scale is not None:
             found = replace(found, logits=self.scale.restore(found.logits))
         return found

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gsina.errors import InputError
 from gsina.files import write_aside
@@ -91,6 +91,7 @@ def read_files(model: Model, files: Sequence[Path], names: str | None = None) ->
 
 
 Row = tuple[dict[str, str], list[str]]
+T = TypeVar("T")
 
 
 def _predict_rows(
@@ -106,13 +107,13 @@ def _predict_rows(
         names += format_of(model.featuriser).weights
     predicted = _predicted(model, rows.chunks, with_attention, summary, on_rows)
     problems: list[ValueError] = []
-    lines = _as_far_as_possible(predicted, problems)
+    lines = as_far_as_possible(predicted, problems)
     _write(out, lines, [*names, REASON], _texts(model), rows.header)
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 
 
-def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iterator[Row]:
+def as_far_as_possible(rows: Iterable[T], problems: list[ValueError]) -> Iterator[T]:
     """The rows before the first error, which goes to ``problems``, so that they are not lost.
 
     An error before the first row is raised.

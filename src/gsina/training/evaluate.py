@@ -17,6 +17,7 @@ from gsina.methods.base import Method, label_loss
 from gsina.metrics import METRICS, explanation_metrics, reported_metrics
 from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks
+from gsina.training.states import Level, no_node_states, watch_states
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,16 @@ class Predictions:
         edge: Edge attention ``[E]``, in the order of the split's edges; ``None`` without attention.
         node: Node attention ``[N]`` or ``None``.
         scores: Scores behind the edge attention ``[E]`` or ``None``.
+        states: What the last layer takes ``[G, H]``, at node level ``[N, H]``; if asked for.
+        node_states: What is pooled into them ``[N, H]``; if asked for.
     """
 
     logits: Tensor = field(metadata=LABEL)
     edge: Tensor | None = field(default=None, metadata=EDGE)
     node: Tensor | None = field(default=None, metadata=NODE)
     scores: Tensor | None = field(default=None, metadata=EDGE)
+    states: Tensor | None = field(default=None, metadata=LABEL)
+    node_states: Tensor | None = field(default=None, metadata=NODE)
 
     @classmethod
     def join(cls, parts: Sequence[Predictions]) -> Predictions:
@@ -54,7 +59,11 @@ def evaluation_size(method: Method, batch_size: int) -> int:
 
 @torch.no_grad()
 def predict(
-    method: Method, graphs: PackedGraphs, batch_size: int = 256, ranks: Ranks | None = None
+    method: Method,
+    graphs: PackedGraphs,
+    batch_size: int = 256,
+    ranks: Ranks | None = None,
+    states: Level | None = None,
 ) -> Predictions:
     """Predictions and attention of every graph, in order; the model's mode is put back after.
 
@@ -66,6 +75,7 @@ def predict(
         graphs: A split.
         batch_size: Graphs per batch.
         ranks: The processes that share the batches out; all of them get all predictions.
+        states: Which states to keep besides; none by default.
     """
     if len(graphs) == 0:
         raise InputError("got a split without graphs, expected at least one to predict.")
@@ -77,10 +87,15 @@ def predict(
     ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []
     try:
-        for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
-            logits, attention = method(graphs.batch(chunk).to(device))
-            parts = (None, None, None) if attention is None else attention
-            found.append(Predictions(logits.cpu(), *map(_to_cpu, parts)))
+        with watch_states(method, states) as seen:
+            for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
+                batch = graphs.batch(chunk).to(device)
+                logits, attention = method(batch)
+                parts = (None, None, None) if attention is None else attention
+                kept = (seen.states, seen.nodes)
+                if states == "node" and (kept[1] is None or len(kept[1]) != batch.num_nodes):
+                    raise no_node_states(method)
+                found.append(Predictions(logits.cpu(), *map(_to_cpu, (*parts, *kept))))
     finally:
         method.train(training)
     in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))
