@@ -23,6 +23,7 @@ from gsina.metrics import METRICS
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
+from gsina.ops.budget import both_given
 from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
 from gsina.training.distributed import Ranks
@@ -287,9 +288,7 @@ def check_budget(method: str, options: Mapping[str, Any]) -> None:
     """
     ratio, budget = options.get("ratio"), options.get("budget")
     if ratio is not None and budget is not None:
-        raise InputError(
-            f"expected a ratio or a budget, got ratio {ratio} and budget {budget}; leave one out."
-        )
+        raise both_given(ratio, budget)
     for name in ("ratio", "budget", "temperature"):
         value = options.get(name)
         if value is not None and not has_option(method, name):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
 from gsina.nn.scorer import make_scorer
-from gsina.ops.budget import Budget
+from gsina.ops.budget import Budget, both_given
 from gsina.ops.checks import MOST_GROUPS
 from gsina.ops.compiled import Graphs, attend
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
@@ -60,7 +60,7 @@ class GraphSinkhornAttention(nn.Module):
 
     Args:
         in_channels: Width H of the node embeddings.
-        ratio: Share r of the edges to keep, 0 < r <= 1; not used if a ``budget`` is given.
+        ratio: Share r of the edges to keep, 0 < r <= 1; by default 0.5. Not beside a ``budget``.
         temperature: Softness tau > 0.
         noise: Factor sigma of the Gumbel noise in training; 0 for none.
         scope: Whether the share holds in every ``graph`` (the paper's micro) or over the whole
@@ -77,7 +77,7 @@ class GraphSinkhornAttention(nn.Module):
     def __init__(
         self,
         in_channels: int,
-        ratio: float = 0.5,
+        ratio: float | None = None,
         temperature: float = 1.0,
         noise: float = 1.0,
         scope: Scope = "graph",
@@ -90,7 +90,9 @@ class GraphSinkhornAttention(nn.Module):
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        self.budget = Budget.of(ratio, budget)
+        if ratio is not None and budget is not None:
+            raise both_given(ratio, budget)
+        self.budget = Budget.of(0.5 if ratio is None else ratio, budget)
         check_numbers(temperature, noise, iterations)
         if not eps > 0:
             raise InputError(f"eps must be above 0, got {eps}.")
