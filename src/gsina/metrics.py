@@ -1,6 +1,7 @@
 """Metrics of predictions and of explanations.
 
-Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE, R2.
+Predictions: accuracy, ROC-AUC with missing labels, Matthews correlation, macro F1, RMSE (of several
+targets in standard deviations), R2.
 Explanations: ROC-AUC of edge attention against ground truth (pooled and per graph), precision@k.
 All take tensors and return Python floats; a value that is not defined (no label, one class only)
 is NaN, never a made-up number. :data:`METRICS` is the only list of them; it needs no torch.
@@ -94,6 +95,18 @@ def rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
     if not bool(known.any()):
         return math.nan
     return float((predicted[known].double() - y[known].double()).square().mean().sqrt())
+
+
+def scaled_rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
+    """Mean over outputs of the root of the mean squared error; outputs without labels don't count.
+
+    Of targets in different units, errors and labels must be divided by the standard deviation of
+    the target first, as they are in training.
+    """
+    columns = zip(predicted.T, y.view_as(predicted).T, strict=True)
+    found = [rmse(guess[:, None], truth[:, None], task) for guess, truth in columns]
+    known = [value for value in found if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan
 
 
 def r2(predicted: Tensor, y: Tensor, task: HasKind) -> float:
@@ -211,6 +224,7 @@ class Metric:
         unit: ``%`` for a share, ``target`` for the units of the target, else nothing.
         reported: The kinds of task that report it besides their main metric.
         selects: Whether it may be the main metric of a task.
+        one_target: The metric of a single target, for one that needs several on one scale.
     """
 
     name: str
@@ -221,6 +235,12 @@ class Metric:
     unit: Literal["%", "target", ""] = "%"
     reported: tuple[str, ...] = ()
     selects: bool = True
+    one_target: str = ""
+
+    @property
+    def of_one_target(self) -> str:
+        """The metric that says the same of one target."""
+        return self.one_target or self.name
 
     def text(self, value: float | None) -> str:
         """A value as people read it: shares in percent, a dash where there is none."""
@@ -237,6 +257,15 @@ METRICS: dict[str, Metric] = {
         Metric("mcc", "MCC", mcc, CLASSES, unit=""),
         Metric("f1", "F1", f1, CLASSES, reported=("multiclass",)),
         Metric("rmse", "RMSE", rmse, ("regression",), larger_is_better=False, unit="target"),
+        Metric(
+            "scaled_rmse",
+            "RMSE / SD",
+            scaled_rmse,
+            ("regression",),
+            larger_is_better=False,
+            unit="",
+            one_target="rmse",
+        ),
         Metric("r2", "R2", r2, ("regression",), unit="", reported=("regression",), selects=False),
         Metric("explanation_auc", "explanation ROC-AUC", explanation_auc),
         Metric(

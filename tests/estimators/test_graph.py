@@ -187,6 +187,10 @@ def test_regression_is_in_the_units_of_the_target(tmp_path):
     assert model.score(graphs, y) > 0.4
     assert model.rmse(graphs, y) < 35
     assert model.predict(graphs).shape == (40,)
+    assert model.history_[-1]["val"]["rmse"] > 1  # of numbers whose deviation is 41
+    both = GraphRegressor(**FEW).fit(graphs, np.stack([y, np.ones(40)], 1))
+    assert both.rmse(graphs, np.stack([y, np.ones(40)], 1)).shape == (2,)
+    assert both.score(graphs, np.stack([y, np.ones(40)], 1)) < 1
     model.save(tmp_path)
     assert (GraphRegressor.load(tmp_path).predict(graphs) == model.predict(graphs)).all()
     with pytest.raises(ValueError, match="GraphRegressor instead of GraphClassifier"):

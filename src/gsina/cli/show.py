@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gsina.errors import InputError
 from gsina.graphs.split_names import SPLITS
-from gsina.metrics import metric_label, metric_text
+from gsina.metrics import METRICS, metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
@@ -169,7 +169,8 @@ def metrics_table(result: dict[str, Any]) -> Table:
 
 def targets_table(result: dict[str, Any]) -> Table:
     """The main metric, target by target."""
-    metric = result["metric"]
+    main = result["metric"]
+    metric = METRICS[main].of_one_target if main in METRICS else main
     splits = in_order(result["metrics"])
     heads = (split_name(split, result["shifted"]) for split in splits)
     table = numbers_table(f"{metric_label(metric)} of", *heads)

@@ -84,7 +84,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
-        history_: Losses and validation scores of every epoch.
+        history_: Losses and validation scores of every epoch; errors in the units of the target.
         best_ratio_: The ratio that was used, ``None`` for methods without and with a budget.
     """
 
@@ -305,7 +305,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             seed=seed,
         )
         trained = train_model(dataset, plan, listeners=[OnEpoch(_log)] if self.verbose else [])
-        self._keep(trained.model, trained.progress.history)
+        self._keep(trained.model, trained.records)
 
     def _settings(self) -> Settings:
         assert self.batch_size is not None

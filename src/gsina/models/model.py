@@ -19,13 +19,14 @@ from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
-from gsina.graphs.task import Task
+from gsina.graphs.task import Level, Task
 from gsina.methods import Method, build_method, make_config
+from gsina.metrics import METRICS
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.evaluate import Predictions, evaluation_size, predict, score
-from gsina.training.states import Level
+from gsina.training.states import Level as StatesLevel
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,16 @@ class Scale:
 
     def apply(self, dataset: Dataset) -> Dataset:
         """The dataset with standardised labels."""
-        name = "node_y" if dataset.task.level == "node" else "y"
-        changed: dict[str, PackedGraphs] = {}
-        for split, graphs in dataset.splits.items():
-            y = graphs.labels(dataset.task.level)
-            values: dict[str, Any] = {} if y is None else {name: self.remove(y)}
-            changed[split] = replace(graphs, **values)
+        level = dataset.task.level
+        changed = {name: self.remove_from(part, level) for name, part in dataset.splits.items()}
         return replace(dataset, splits=changed)
+
+    def remove_from(self, graphs: PackedGraphs, level: Level) -> PackedGraphs:
+        """Graphs with standardised labels, if they have any."""
+        y = graphs.labels(level)
+        name = "node_y" if level == "node" else "y"
+        values: dict[str, Any] = {} if y is None else {name: self.remove(y)}
+        return replace(graphs, **values)
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ class Model:
         return states.float().numpy()
 
     def predict(
-        self, graphs: Any, batch_size: int | None = None, states: Level | None = None
+        self, graphs: Any, batch_size: int | None = None, states: StatesLevel | None = None
     ) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order.
 
@@ -213,9 +217,16 @@ class Model:
         return found
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
-        """All metrics that apply to labelled graphs."""
+        """All metrics that apply to labelled graphs.
+
+        Of several targets that are numbers, errors are in standard deviations of each: a mean over
+        units would say nothing.
+        """
         graphs = self.read(graphs)
         found = self.predict(graphs) if predictions is None else predictions
+        if self.scale is not None and METRICS[self.task.metric].one_target:
+            found = replace(found, logits=self.scale.remove(found.logits))
+            graphs = self.scale.remove_from(graphs, self.task.level)
         return score(found, graphs, self.task)
 
     def probabilities(self, logits: Tensor) -> Tensor:
