@@ -43,9 +43,10 @@ def embed(
 ) -> None:
     """Write the vector that a trained model predicts from, for every row of a file.
 
-    These are the states that the last layer takes, with attention applied: one row per
-    row of the input, in the same order, or one per node. Molecules and graphs that cannot
-    be read have a row of NaN. Tables begin with the column that names the rows.
+    These are the states that the last layer takes, with attention applied: one
+    row per row of the input, in the same order, or one per node. Molecules and
+    graphs that cannot be read have a row of NaN. Tables begin with the column
+    that names the rows.
 
     \b
     [bold]Examples[/]
