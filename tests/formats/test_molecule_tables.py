@@ -82,7 +82,7 @@ def test_text_numbers_and_many_targets(tmp_path: Path) -> None:
     assert read("word").class_names == ("no", "yes")
     assert read("value").task == Task("regression", 1, "rmse")
     assert read("class").task == Task("multiclass", 3, "accuracy")
-    assert read("value", "class").task == Task("regression", 2, "rmse")
+    assert read("value", "class").task == Task("regression", 2, "scaled_rmse")
     with pytest.raises(ValueError, match="row 2: target 'word' is 'no'; expected a number"):
         read("word", kind="regression")
 

@@ -77,7 +77,7 @@ def test_many_targets() -> None:
     assert (found.target_names, found.class_names) == (("a", "b"), ())
     assert found.y.nan_to_num(-1).tolist() == [[0, 0], [1, 1], [-1, 1]]
     numbers = read_labels({"a": ["0", "1", ""], "b": ["0.1", "2", "3"]}, ROWS[:3])
-    assert numbers.task == Task("regression", 2, "rmse")
+    assert numbers.task == Task("regression", 2, "scaled_rmse")
 
 
 @pytest.mark.parametrize(

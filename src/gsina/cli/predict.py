@@ -121,6 +121,7 @@ def predict(
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
+    show.exit_if_nothing(done.rows, done.unreadable, done.first_reason)
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(
@@ -158,12 +159,20 @@ def open_model(
     return model, files
 
 
-def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:
-    """Refuse to overwrite the input, and without ``force`` any file."""
+def check_out(
+    out: Path,
+    files: tuple[Path, ...],
+    force: bool,
+    suffixes: tuple[str, ...] = (".csv", ".jsonl", ".html"),
+) -> None:
+    """Refuse to overwrite the input, and without ``force`` any file; and other endings."""
     if out.is_dir():
         raise InputError(f"--out must be a file, and {out} is a folder.")
-    if out.suffix.lower() not in (".csv", ".jsonl", ".html"):
-        raise InputError(f"--out must end in .csv or .jsonl (pages: .html), got {out.name}.")
+    if out.suffix.lower() not in suffixes:
+        *others, last = suffixes
+        known = ".csv or .jsonl (pages: .html)" if ".html" in suffixes else ""
+        known = known or f"{', '.join(others)} or {last}"
+        raise InputError(f"--out must end in {known}, got {out.name}.")
     if any(path.exists() and out.exists() and path.samefile(out) for path in files):
         raise InputError(f"--out {out} is the input itself; choose another file.")
     if out.exists() and not force:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.splits import check_rule, divide
 from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
-from gsina.molecules.drugood import pack_drugs
+from gsina.molecules.drugood import Molecules, pack_drugs
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
-from gsina.molecules.packing import OnProgress, pack_smiles
+from gsina.molecules.packing import OnProgress, PackedMolecules, pack_smiles
 from gsina.molecules.prepare import EMPTY, prepare
 
 
@@ -119,7 +119,7 @@ def stream_molecules(
         features: ``ogb``, or ``drugood`` for those of that benchmark.
     """
     check_columns(header(path), [smiles], path)
-    pack = pack_drugs if features == "drugood" else pack_smiles
+    pack = packer_of(features)
     for piece in in_pieces(table_rows(path), chunk):
         texts = [row.cells[smiles].strip() for row in piece]
         packed = pack(texts)
@@ -136,6 +136,11 @@ def stream_molecules(
             reasons=dict(sorted(reasons.items())),
             numbers=[row.number for row in piece],
         )
+
+
+def packer_of(features: str) -> Callable[[Sequence[Any]], Molecules | PackedMolecules]:
+    """What makes graphs of SMILES or RDKit molecules with these features."""
+    return pack_drugs if features == "drugood" else pack_smiles
 
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:

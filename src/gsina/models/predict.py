@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -115,9 +115,7 @@ def _sample_states(model: Model, found: Rows | NodeGraph) -> Tensor:
     parts = (found.graphs,) if isinstance(found, NodeGraph) else (c.graphs for c in found.chunks)
     for graphs in parts:
         if len(graphs):
-            states = model.predict(graphs, with_states=True).states
-            assert states is not None
-            sample.add(states)
+            sample.add(model.predict(graphs, states="label").places)
     return sample.rows()
 
 
@@ -127,6 +125,7 @@ def read_files(model: Model, files: Sequence[Path], names: str | None = None) ->
 
 
 Row = tuple[dict[str, str], list[str]]
+T = TypeVar("T")
 
 
 def _predict_rows(
@@ -143,13 +142,13 @@ def _predict_rows(
         names += format_of(model.featuriser).weights
     predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
     problems: list[ValueError] = []
-    lines = _as_far_as_possible(predicted, problems)
+    lines = as_far_as_possible(predicted, problems)
     _write(out, lines, [*names, REASON], _texts(model), rows.header)
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 
 
-def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iterator[Row]:
+def as_far_as_possible(rows: Iterable[T], problems: list[ValueError]) -> Iterator[T]:
     """The rows before the first error, which goes to ``problems``, so that they are not lost.
 
     An error before the first row is raised.
@@ -180,7 +179,7 @@ def _predicted(
             cells[place][-1] = reason
         if len(chunk.graphs):
             began = time.perf_counter()
-            found = model.predict(chunk.graphs, with_states=trust is not None)
+            found = model.predict(chunk.graphs, states=None if trust is None else "label")
             summary.model_seconds += time.perf_counter() - began
             names = [chunk.rows[place].get(rows.name, "") for place in chunk.position.tolist()]
             answered = _answered(model, found, trust, names)
@@ -201,9 +200,9 @@ def _answered(
 ) -> list[list[str]]:
     """The cells of the predictions, and of how far to trust them."""
     cells = answers(model, found.logits)
-    if trust is None or found.states is None:
+    if trust is None:
         return cells
-    more = trust.cells(found.logits, found.states, names)
+    more = trust.cells(found.logits, found.places, names)
     return [[*row, *trusted] for row, trusted in zip(cells, more, strict=True)]
 
 
@@ -216,7 +215,7 @@ def _predict_nodes(
     summary: Summary,
 ) -> None:
     began = time.perf_counter()
-    found = model.predict(graph.graphs, with_states=trust is not None)
+    found = model.predict(graph.graphs, states=None if trust is None else "label")
     summary.model_seconds = time.perf_counter() - began
     cells = [[*row, ""] for row in _answered(model, found, trust, None)]
     added = answer_names(model) + ([] if trust is None else trust.names)

@@ -60,8 +60,11 @@ def rdkit_chem() -> Any:
     return Chem
 
 
-def parse(smiles: str) -> Any:
+def parse(smiles: Any) -> Any:
     """The RDKit molecule of a SMILES string.
+
+    A molecule is taken as its SMILES would give it: checked, and its hydrogens not as atoms. The
+    other atoms keep their order.
 
     Raises:
         InputError: If there is none; the message is RDKit's reason.
@@ -70,6 +73,10 @@ def parse(smiles: str) -> Any:
     from rdkit import rdBase
 
     with rdBase.BlockLogs():  # RDKit writes its complaints to the terminal.
+        if isinstance(smiles, chem.Mol):
+            return _checked(chem, smiles)
+        if not isinstance(smiles, str):
+            raise InputError(f"it is a {type(smiles).__name__}, expected SMILES or a molecule")
         molecule = chem.MolFromSmiles(smiles)
         if molecule is None:
             raise InputError(_reason(chem, smiles))
@@ -159,6 +166,17 @@ def _positions() -> tuple[dict[Any, int], ...]:
             (chem.BondStereo, STEREO),
         )
     )
+
+
+def _checked(chem: Any, molecule: Any) -> Any:
+    """A copy of a molecule without hydrogen atoms, as :func:`parse` gives it."""
+    try:
+        molecule = chem.RemoveHs(molecule)
+    except ValueError as error:
+        raise InputError(str(error).strip().rstrip(".")) from error
+    if molecule.GetNumAtoms() == 0:
+        raise InputError("it has no atoms")
+    return molecule
 
 
 def _reason(chem: Any, smiles: str) -> str:

@@ -58,6 +58,11 @@ class Predictor(nn.Module):
             )
         return self.network
 
+    @property
+    def last_layer(self) -> nn.Module | None:
+        """The head, or the layer of the network that is one; ``None`` if neither is known."""
+        return getattr(self.network, "last_layer", None) if self.head is None else self.head
+
     def embed(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """Node states, with messages multiplied by ``edge_weight`` ``[E]``."""
         return embed(self.network, batch, edge_weight)

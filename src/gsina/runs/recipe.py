@@ -202,6 +202,19 @@ class SelectionPart(_Part):
         return check_name(rule, SELECTIONS, "selection rule")
 
 
+class FieldError(InputError):
+    """A field of a recipe is wrong.
+
+    Attributes:
+        field: Its path, such as ``method.options.ratio``.
+        problem: What is wrong, without a full stop.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"recipe field {field}: {problem}.")
+        self.field, self.problem = field, problem
+
+
 class Recipe(_Part):
     """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios."""
 
@@ -223,7 +236,7 @@ class Recipe(_Part):
         """Validate plain values.
 
         Raises:
-            InputError: One sentence with the path of the first field that is wrong.
+            FieldError: One sentence with the path of the first field that is wrong.
         """
         try:
             return cls.model_validate(values)
@@ -242,7 +255,7 @@ class Recipe(_Part):
                 message = _suggest(values, first["loc"])
             explained = first["type"] in ("missing", "value_error", "extra_forbidden")
             got = "" if explained else f" (got {first['input']!r})"
-            raise InputError(f"recipe field {path}: {message}{got}.") from error
+            raise FieldError(path, f"{message}{got}") from error
 
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
