@@ -46,6 +46,11 @@ OPTIONS: dict[str, Any] = {
     "edge_source": _option(Text, "Column of the node where an edge starts; by default source."),
     "edge_target": _option(Text, "Column of the node where it ends; by default target."),
     "feature": _option(Texts, "Column of node features; may be repeated, by default all others."),
+    "features": _option(
+        Text,
+        "Features of whole molecules to use beside the graph: morgan (fingerprint), rdkit (2D "
+        "descriptors), or morgan,rdkit.",
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.formats.base import FileOptions
 from gsina.formats.table import header
+from gsina.molecules.descriptors import check_kinds
 
 #: Options that only tables of nodes have.
 NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature")
@@ -25,7 +26,7 @@ def molecule_table(given: FileOptions, file: str) -> dict[str, Any]:
             f"{', '.join(columns)}."
         )
     wanted = {"smiles": given.smiles or "smiles", "targets": list(given.target)}
-    return _task(given) | wanted | _split(given, "scaffold")
+    return _task(given) | wanted | _split(given, "scaffold") | _molecule_features(given)
 
 
 def json_graphs(given: FileOptions, file: str) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def tu_collection(given: FileOptions, file: str) -> dict[str, Any]:
     _refuse(given, NODE_OPTIONS, "is for tables of nodes, which --nodes and --edges give")
     _refuse(
         given,
-        ("--smiles", "--target"),
+        ("--smiles", "--target", "--features"),
         "is for tables of molecules, not for graphs, whose labels are part of the file",
     )
     return _task(given) | _split(given, "random")
@@ -57,6 +58,10 @@ def tensor_file(given: FileOptions, file: str) -> dict[str, Any]:
 
 def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
     """Options of a table of nodes and one of edges."""
+    if given.features:
+        raise InputError(
+            "--features is for tables of molecules; name columns of the table with --feature."
+        )
     if given.smiles or given.target:
         option = "--smiles" if given.smiles else "--target"
         raise InputError(
@@ -89,6 +94,15 @@ def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
         directed=given.directed or None,
         **columns,
     )
+
+
+def _molecule_features(given: FileOptions) -> dict[str, Any]:
+    """The kinds of features of whole molecules, if some are asked for."""
+    if given.features is None:
+        return {}
+    kinds = [kind.strip() for kind in given.features.split(",") if kind.strip()]
+    check_kinds(kinds)
+    return {"features": kinds}
 
 
 def _refuse(given: FileOptions, options: tuple[str, ...], why: str) -> None:

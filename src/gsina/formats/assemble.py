@@ -122,6 +122,7 @@ def assemble(
         whole = replace(graphs, y=labels.y, environment=environment)
         splits = {part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()}
         origin_ids = dict(split.parts)
+    scaled = scale or graphs.graph_attr is not None
     return Dataset(
         name=name,
         task=labels.task,
@@ -134,7 +135,7 @@ def assemble(
         ),
         node_sizes=node_sizes,
         edge_sizes=edge_sizes,
-        scaling=find_scaling(splits["train"]) if scale and "train" in splits else {},
+        scaling=find_scaling(splits["train"]) if scaled and "train" in splits else {},
         target_names=labels.target_names,
         class_names=labels.class_names,
         origin=replace(

@@ -34,6 +34,7 @@ class MethodEntry:
         label: The name in tables.
         note: What else a reader of a table must know of it.
         kinds: The kinds of task that it can learn.
+        graph_features: Whether it can use features of whole graphs beside the graph itself.
         about: What it does that ties it to these levels and kinds, to end "method x ...".
     """
 
@@ -45,6 +46,7 @@ class MethodEntry:
     label: str
     note: str = ""
     kinds: tuple[str, ...] = KINDS
+    graph_features: bool = False
     about: str = "extracts subgraphs of whole graphs"
 
     @property
@@ -127,6 +129,12 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
     """
     config = make_config(name, options)
     check_can(name, task.level, task.kind)
+    if spec.graph_channels and not METHODS[name].graph_features:
+        able = ", ".join(sorted(key for key, entry in METHODS.items() if entry.graph_features))
+        raise InputError(
+            f"method {name} {METHODS[name].about} and cannot use features of whole graphs "
+            f"(--features); leave them out, or use one that can: {able}."
+        )
     method: Method = METHODS[name].method.build(spec, task, config)
     return method
 
