@@ -45,7 +45,13 @@ OPTIONS: dict[str, Any] = {
     "label": _option(Text, "Column of node labels; by default label."),
     "edge_source": _option(Text, "Column of the node where an edge starts; by default source."),
     "edge_target": _option(Text, "Column of the node where it ends; by default target."),
-    "feature": _option(Texts, "Column of node features; may be repeated, by default all others."),
+    "feature": _option(
+        Texts,
+        "Column of node features, numbers or categories; may be repeated, by default all others.",
+    ),
+    "edge_feature": _option(
+        Texts, "Column of the edge table that is a feature of edges; may be repeated."
+    ),
     "features": _option(
         Text,
         "Features of whole molecules to use beside the graph: morgan (fingerprint), rdkit (2D "

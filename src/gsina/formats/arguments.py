@@ -11,7 +11,7 @@ from gsina.formats.table import header
 from gsina.molecules.descriptors import check_kinds
 
 #: Options that only tables of nodes have.
-NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature")
+NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature", "--edge-feature")
 #: The option that names the column of a rule.
 COLUMN_OPTIONS = {"time": "--time", "column": "--environment", "own": "--split-column"}
 
@@ -91,6 +91,7 @@ def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
         source=given.edge_source,
         target=given.edge_target,
         features=list(given.feature) or None,
+        edge_features=list(given.edge_feature) or None,
         directed=given.directed or None,
         **columns,
     )

@@ -68,6 +68,7 @@ class NodeGraph:
         warnings: Sentences that the user should see.
         table: The cells of every row of the table of nodes, in order; just the ids if there is no
             table.
+        ends: What the two ends of an edge are called in the user's table.
     """
 
     graphs: PackedGraphs
@@ -77,6 +78,7 @@ class NodeGraph:
     cells: dict[str, list[str]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     table: Iterable[dict[str, str]] = ()
+    ends: tuple[str, str] = ("source", "target")
 
 
 def assemble(

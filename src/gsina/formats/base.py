@@ -47,6 +47,7 @@ class FileOptions:
     edge_source: str | None = None
     edge_target: str | None = None
     feature: Sequence[str] = ()
+    edge_feature: Sequence[str] = ()
     features: str | None = None
 
     def given(self) -> list[str]:

@@ -172,9 +172,9 @@ def _predict_nodes(
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
             cells = [[*row[:-1], weight, ""] for row, weight in zip(cells, weights, strict=True)]
-        names = graph.names
+        names, ends = graph.names, graph.ends
         edges = (
-            ({"source": names[start], "target": names[end]}, [f"{weight:.4f}"])
+            (dict(zip(ends, (names[start], names[end]), strict=True)), [f"{weight:.4f}"])
             for (start, end), weight in zip(
                 graph.graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
