@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+from gsina.formats import edge_lists, read_node_graph, read_nodes
 from gsina.formats import node_tables as nodes
-from gsina.formats import read_node_graph, read_nodes
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 
@@ -212,6 +212,7 @@ def test_one_class_in_training_is_named(tmp_path: Path) -> None:
 
 def test_bad_rows_of_later_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "BLOCK", 3)
+    monkeypatch.setattr(edge_lists, "BLOCK", 3)
     assert read(ring(tmp_path)).train.x[:, 0].tolist() == list(range(COUNT))
     with pytest.raises(ValueError, match=r"row 12 of edges.csv"):
         read(ring(tmp_path, edge10="acc-4,nowhere"))

@@ -24,6 +24,14 @@ def number(cell: str) -> float | None:
     return value if math.isfinite(value) and "_" not in cell else None
 
 
+def is_infinite(cell: str) -> bool:
+    """Whether a cell is infinity, by name or as a number beyond all others such as 1e400."""
+    try:
+        return math.isinf(float(cell))
+    except ValueError:
+        return False
+
+
 def plain(value: float) -> str:
     """The one way to write a number that is the name of a class: 1 for 1.0 and 1e0."""
     return f"{value:.15g}"
@@ -43,6 +51,6 @@ def not_a_number(cell: str) -> str:
     if text[:1] in "<>≤≥~≈" and number(text.lstrip("<>=≤≥~≈ ").replace(",", ".")) is not None:
         return (
             "it is a bound and not a number: write the number alone if that is near enough, or "
-            "leave the cell empty, or predict classes such as below and above"
+            "leave the cell empty"
         )
     return ""
