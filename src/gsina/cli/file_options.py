@@ -23,7 +23,10 @@ def _option(type_: Any, help: str, *names: str) -> Any:
 Text, Texts, File = str | None, list[str] | None, Path | None
 #: The options of a :class:`~gsina.formats.FileOptions`, by the names of its fields.
 OPTIONS: dict[str, Any] = {
-    "smiles": _option(Text, "Column of SMILES; by default smiles."),
+    "smiles": _option(
+        Texts,
+        "Column of SMILES or InChI; by default smiles. Repeat it for rows of several molecules.",
+    ),
     "target": _option(Texts, "Column to predict; may be repeated."),
     "task": _option(Text, "Task: classification or regression; by default inferred."),
     "split": _option(

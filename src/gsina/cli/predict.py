@@ -25,7 +25,10 @@ File = Annotated[
     ),
 ]
 Smiles = Annotated[
-    str | None, typer.Option(help="Column of SMILES; by default that of the training file.")
+    list[str] | None,
+    typer.Option(
+        help="Column of SMILES, repeated for several; by default those of the training file."
+    ),
 ]
 Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, for models of nodes.")]
 Edges = Annotated[Path | None, typer.Option(help="Table of the edges between them.")]
@@ -85,7 +88,7 @@ def predict(
         check_out(edges_file(out), files, force)
     with show.on_interrupt(f"interrupted; {out} is unchanged."), Count("predicting") as count:
         done = predict_files(
-            model, files, out, names=smiles, with_attention=attention, on_rows=count.update
+            model, files, out, names=smiles or None, with_attention=attention, on_rows=count.update
         )
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"

@@ -42,7 +42,7 @@ def train(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="Your file: molecules (.csv), graphs (.jsonl, or a folder of .json) or one graph "
+            help="Your file: molecules (.csv, .sdf, .parquet), graphs (.jsonl, or a folder of .json) or one graph "
             "of tensors (.safetensors, .pt); or a named dataset (see [bold]gsina datasets[/]), or "
             "[bold]tu:NAME[/] for one of the TU collection."
         ),

@@ -20,12 +20,13 @@ def molecule_table(given: FileOptions, file: str) -> dict[str, Any]:
     """Options of a table of molecules."""
     _refuse(given, NODE_OPTIONS, "is for tables of nodes, which --nodes and --edges give")
     if not given.target:
-        columns = [name for name in header(file) if name != (given.smiles or "smiles")]
+        columns = [name for name in header(file) if name not in (given.smiles or ["smiles"])]
         raise InputError(
             f"name the column to predict with --target; columns of {Path(file).name}: "
             f"{', '.join(columns)}."
         )
-    wanted = {"smiles": given.smiles or "smiles", "targets": list(given.target)}
+    smiles = list(given.smiles) or ["smiles"]
+    wanted = {"smiles": smiles if len(smiles) > 1 else smiles[0], "targets": list(given.target)}
     return _task(given) | wanted | _split(given, "scaffold") | _molecule_features(given)
 
 

@@ -16,6 +16,7 @@ from gsina.graphs.labels import Labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import find_scaling
 from gsina.graphs.splits import Split
+from gsina.molecules.mixtures import row_name
 
 #: Rows named in a message; of the others only the number is given.
 NAMED = 5
@@ -46,13 +47,18 @@ class Rows:
 
     Attributes:
         chunks: The content of the file in chunks.
-        name: The column that names a row.
+        name: The column that names a row, or the columns of its molecules.
         header: All columns; ``None`` if the first row has all of them.
     """
 
     chunks: Iterator[Chunk]
-    name: str
+    name: str | tuple[str, ...]
     header: list[str] | None = None
+
+    def name_of(self, row: dict[str, str]) -> str:
+        """The name of a row: a cell, or the SMILES of its molecules as one."""
+        columns = (self.name,) if isinstance(self.name, str) else self.name
+        return row_name([row[column] for column in columns])
 
 
 @dataclass(frozen=True)

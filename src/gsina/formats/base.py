@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class FileOptions:
     """Where a user's data are and how they are divided; one field per command-line option."""
 
-    smiles: str | None = None
+    smiles: Sequence[str] = ()
     target: Sequence[str] = ()
     task: str | None = None
     split: str | None = None
@@ -96,7 +96,10 @@ class Format:
         return reader
 
     def read_again(
-        self, files: Sequence[Path], reading: dict[str, Any], names: str | None = None
+        self,
+        files: Sequence[Path],
+        reading: dict[str, Any],
+        names: str | Sequence[str] | None = None,
     ) -> Rows | NodeGraph:
         """Graphs of new files, made as those that a model was trained on.
 

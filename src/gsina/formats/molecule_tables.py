@@ -24,20 +24,22 @@ from gsina.formats.table import (
 )
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
+from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Ids
 from gsina.graphs.splits import check_rule, divide
-from gsina.molecules.descriptors import check_kinds, choose, describe_smiles
+from gsina.molecules.descriptors import Values, check_kinds, choose, describe_smiles
 from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
 from gsina.molecules.drugood import pack_drugs
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
-from gsina.molecules.packing import OnProgress, pack_smiles
-from gsina.molecules.prepare import EMPTY, prepare
+from gsina.molecules.mixtures import atom_sizes, pack_mixtures, prepare_mixtures, row_name
+from gsina.molecules.packing import OnProgress
+from gsina.molecules.prepare import EMPTY
 
 
 def read_molecules(
     path: Path | str,
     *,
-    smiles: str,
+    smiles: str | Sequence[str],
     targets: Sequence[str],
     split: str = "scaffold",
     split_column: str | None = None,
@@ -52,7 +54,8 @@ def read_molecules(
 
     Args:
         path: A CSV file, perhaps packed with gzip.
-        smiles: Name of the column of SMILES.
+        smiles: Name of the column of SMILES (or InChI), or of several: a row is then one graph of
+            all its molecules, see :mod:`gsina.molecules.mixtures`.
         targets: Names of the columns to predict.
         split: ``scaffold``, ``random``, ``size``, ``column``, ``time`` or ``own``.
         split_column: The column that the last three of them read.
@@ -72,9 +75,10 @@ def read_molecules(
         targets = (targets,)
     check_rule(split, split_column)
     check_kinds(features)
+    columns = _columns(smiles)
     extra = [] if split_column is None else [split_column]
-    table = read_columns(path, [smiles, *targets, *extra])
-    found = prepare(table.cells[smiles], on_progress)
+    table = read_columns(path, [*columns, *targets, *extra])
+    found = prepare_mixtures({name: table.cells[name] for name in columns}, on_progress)
     unreadable = table.problems + [(table.numbers[i], why) for i, why in found.reasons.items()]
     unreadable.sort()
     if not found.kept:
@@ -94,15 +98,15 @@ def read_molecules(
         seed=seed,
         file=path.name,
     )
-    names = [text.strip() for text in cells[smiles]]
+    molecules = {name: [text.strip() for text in cells[name]] for name in columns}
     reading: dict[str, Any] = {
         "kind": "molecules",
         "version": FEATURES_VERSION,
-        "columns": {"smiles": smiles, "targets": list(targets)},
+        "columns": {"smiles": _one_or_all(columns), "targets": list(targets)},
     }
     graphs, notes = found.graphs, duplicates_warning(found.canonical, rows, parts, "molecules are")
     if features:
-        described = _describe(names, features, parts.parts["train"], on_progress)
+        described = _describe(molecules, features, parts.parts["train"], on_progress)
         graphs = replace(graphs, graph_attr=described.values)
         reading["descriptors"] = {"kinds": list(features), "names": described.names}
         notes += described.notes
@@ -111,7 +115,7 @@ def read_molecules(
         graphs,
         labels,
         parts,
-        names=names,
+        names=list(map(row_name, zip(*molecules.values(), strict=True))),
         rows=rows,
         origin=Origin(
             reading=reading,
@@ -120,9 +124,40 @@ def read_molecules(
             unreadable=tuple(unreadable),
         ),
         warnings=notes,
-        node_sizes=ATOM_FEATURE_SIZES,
+        node_sizes=atom_sizes(len(columns)),
         edge_sizes=BOND_FEATURE_SIZES,
     )
+
+
+def _columns(smiles: str | Sequence[str]) -> list[str]:
+    """The columns of SMILES, each once."""
+    columns = [smiles] if isinstance(smiles, str) else list(smiles)
+    if not columns or len(set(columns)) < len(columns):
+        raise InputError(
+            f"got the columns of SMILES {columns}; expected at least one, and each of them once."
+        )
+    return columns
+
+
+def _one_or_all(columns: list[str]) -> str | list[str]:
+    """As a model keeps it: a name, or a list of several."""
+    return columns[0] if len(columns) == 1 else columns
+
+
+def _describe_all(
+    molecules: Mapping[str, Sequence[str]],
+    kinds: Sequence[str],
+    on_progress: OnProgress | None = None,
+) -> tuple[Values, list[str]]:
+    """Features of the molecules of every column, with the column before their names if several."""
+    found = {name: describe_smiles(texts, kinds, on_progress) for name, texts in molecules.items()}
+    several = len(found) > 1
+    names = [
+        f"{column}: {name}" if several else name
+        for column, (_, names) in found.items()
+        for name in names
+    ]
+    return np.concatenate([values for values, _ in found.values()], axis=1), names
 
 
 class _Described(NamedTuple):
@@ -134,10 +169,13 @@ class _Described(NamedTuple):
 
 
 def _describe(
-    smiles: Sequence[str], kinds: Sequence[str], train: Ids, on_progress: OnProgress | None
+    molecules: Mapping[str, Sequence[str]],
+    kinds: Sequence[str],
+    train: Ids,
+    on_progress: OnProgress | None,
 ) -> _Described:
     """Those features of readable molecules that vary among the training molecules."""
-    values, names = describe_smiles(smiles, kinds, on_progress)
+    values, names = _describe_all(molecules, kinds, on_progress)
     known = values[train]
     varied = np.nanmin(known, axis=0, initial=np.inf) < np.nanmax(known, axis=0, initial=-np.inf)
     kept = [name for name, varies in zip(names, varied, strict=True) if varies]
@@ -158,7 +196,7 @@ def _describe(
 
 def stream_molecules(
     path: Path | str,
-    smiles: str,
+    smiles: str | Sequence[str],
     *,
     chunk: int = 2048,
     features: str = "ogb",
@@ -167,45 +205,80 @@ def stream_molecules(
     """Read a CSV file of molecules in chunks; memory does not grow with its length.
 
     Args:
-        path: A CSV file, perhaps packed with gzip.
-        smiles: Name of the column of SMILES.
+        path: A table as :func:`read_molecules` takes it.
+        smiles: Name of the column of SMILES, or of several.
         chunk: Rows per chunk.
         features: ``ogb``, or ``drugood`` for those of that benchmark.
         descriptors: ``kinds`` and ``names`` of the features of whole molecules, as a model keeps
             them.
     """
-    check_columns(header(path), [smiles], path)
-    pack = pack_drugs if features == "drugood" else pack_smiles
+    columns = _columns(smiles)
+    check_columns(header(path), columns, path)
+    pack = _pack_drugs if features == "drugood" else pack_mixtures
     for piece in in_pieces(table_rows(path), chunk):
-        texts = [row.cells[smiles].strip() for row in piece]
-        packed = pack(texts)
-        kept = torch.as_tensor(packed.kept, dtype=torch.long)
-        reasons = {row: reason for row, _, reason in packed.failures}
-        reasons |= {place: EMPTY for place, text in enumerate(texts) if not text}
+        texts = {name: [row.cells[name].strip() for row in piece] for name in columns}
+        graphs, kept, reasons = pack(texts)
         reasons |= {place: row.problem for place, row in enumerate(piece) if row.problem}
         # A row with a wrong number of cells may still have something that reads as a molecule.
-        fits = torch.tensor([place not in reasons for place in kept.tolist()], dtype=torch.bool)
-        graphs, position = packed.graphs if bool(fits.all()) else packed.graphs[fits], kept[fits]
+        fits = [place not in reasons for place in kept]
+        if not all(fits):
+            graphs = graphs[torch.tensor(fits)]
+        position = [place for place, fit in zip(kept, fits, strict=True) if fit]
         if descriptors:
-            readable = [texts[place] for place in position.tolist()]
-            values, names = describe_smiles(readable, descriptors["kinds"])
+            readable = {name: [cells[i] for i in position] for name, cells in texts.items()}
+            values, names = _describe_all(readable, descriptors["kinds"])
             chosen = choose(values, names, descriptors["names"])
             graphs = replace(graphs, graph_attr=torch.from_numpy(chosen))
         yield Chunk(
             rows=[row.cells for row in piece],
             graphs=graphs,
-            position=position,
+            position=torch.tensor(position, dtype=torch.long),
             reasons=dict(sorted(reasons.items())),
             numbers=[row.number for row in piece],
         )
 
 
-def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:
-    """Molecules of a new file; ``names`` is its column of SMILES, by default the old one."""
-    column = names or str(reading["columns"]["smiles"])
-    features = str(reading.get("features", "ogb"))
-    made = reading.get("descriptors")
-    return Rows(stream_molecules(files[0], column, features=features, descriptors=made), column)
+def _pack_drugs(
+    columns: Mapping[str, Sequence[str]],
+) -> tuple[PackedGraphs, list[int], dict[int, str]]:
+    """Graphs with the features of DrugOOD, whose rows have one molecule."""
+    (smiles,) = columns.values()
+    packed = pack_drugs(smiles)
+    reasons = {row: why if text else EMPTY for row, text, why in packed.failures}
+    return packed.graphs, packed.kept, reasons
+
+
+def read_again(
+    files: Sequence[Path], reading: dict[str, Any], names: str | Sequence[str] | None
+) -> Rows:
+    """Molecules of a new file; ``names`` are its columns of SMILES, by default the old ones."""
+    old = _columns(reading["columns"]["smiles"])
+    columns = _columns(names) if names else old
+    if len(columns) != len(old):
+        raise InputError(
+            f"the model was trained on {len(old)} molecules per row ({', '.join(old)}), got "
+            f"{len(columns)} columns of SMILES; name {len(old)} with --smiles, in that order."
+        )
+    chunks = stream_molecules(
+        files[0],
+        columns,
+        features=str(reading.get("features", "ogb")),
+        descriptors=_renamed(reading.get("descriptors"), dict(zip(old, columns, strict=True))),
+    )
+    return Rows(chunks, tuple(columns))
+
+
+def _renamed(
+    descriptors: dict[str, list[str]] | None, columns: Mapping[str, str]
+) -> dict[str, list[str]] | None:
+    """Features of several molecules, with the columns of a new file in their names."""
+    if descriptors is None or len(columns) == 1:
+        return descriptors
+    names = []
+    for name in descriptors["names"]:
+        old = max((c for c in columns if name.startswith(f"{c}: ")), key=len)
+        names.append(f"{columns[old]}{name.removeprefix(old)}")
+    return descriptors | {"names": names}
 
 
 def version_of(reading: dict[str, Any]) -> int:

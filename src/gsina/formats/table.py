@@ -1,4 +1,4 @@
-"""Users' text files, read line by line in constant memory: CSV with row numbers.
+"""Users' tables, read row by row in constant memory: CSV with row numbers, and others like it.
 
 A row number is what a spreadsheet shows: the header is row 1, and a cell with line breaks in quotes
 is one row. Files may be compressed with gzip.
@@ -12,10 +12,11 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import IO, NamedTuple, TypeVar
 
 from gsina.errors import InputError, MissingFileError, check_name
@@ -25,6 +26,12 @@ Records = Iterator[tuple[int, list[str], str | None]]
 
 #: Bytes of the longest line that is read. Longer ones are refused without reading them whole.
 LONGEST_LINE = 10_000_000
+#: Tables that are no text with delimiters, by their endings, and what reads them.
+OTHER_TABLES = {
+    ".sdf": "gsina.formats.sdf:sdf_records",
+    ".sd": "gsina.formats.sdf:sdf_records",
+    ".parquet": "gsina.formats.parquet:parquet_records",
+}
 #: Supported delimiters; the most frequent one in the header is used.
 DELIMITERS = ",\t;"
 #: Delimiters that other programs write, which are not supported.
@@ -101,6 +108,8 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
 
 def header(path: Path | str) -> list[str]:
     """The column names of a table."""
+    if (other := _other_table(path)) is not None:
+        return other(Path(path))[0]
     _, names = _start(lines(path), Path(path))
     return names
 
@@ -112,6 +121,8 @@ def records(path: Path | str, *, longest: int | None = None) -> tuple[list[str],
     cells. The problem says if a row has too few or too many cells, and is ``None`` otherwise.
     """
     path = Path(path)
+    if (other := _other_table(path)) is not None:
+        return other(path)
     text = lines(path, longest=longest)
     delimiter, names = _start(text, path)
     return names, _records(csv.reader(text, delimiter=delimiter, strict=True), len(names), path)
@@ -184,6 +195,17 @@ def no_rows(path: Path, problems: Sequence[tuple[int, str]]) -> str:
         f"none of the {len(problems)} rows of {path.name} can be read; the first is row {row}: "
         f"{reason}."
     )
+
+
+def _other_table(path: Path | str) -> Callable[[Path], tuple[list[str], Records]] | None:
+    """What reads a table that is no CSV file, by the ending of its name."""
+    endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() != ".gz"]
+    where = OTHER_TABLES.get(endings[-1]) if endings else None
+    if where is None:
+        return None
+    _binary(Path(path)).close()  # a file that is not there has its own sentence
+    found: Callable[[Path], tuple[list[str], Records]] = resolve_name(where)
+    return found
 
 
 def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:

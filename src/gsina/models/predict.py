@@ -57,7 +57,7 @@ def predict_files(
     files: Sequence[Path],
     out: Path,
     *,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     with_attention: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
@@ -85,7 +85,9 @@ def predict_files(
     return summary
 
 
-def read_files(model: Model, files: Sequence[Path], names: str | None = None) -> Rows | NodeGraph:
+def read_files(
+    model: Model, files: Sequence[Path], names: str | Sequence[str] | None = None
+) -> Rows | NodeGraph:
     """Graphs of new files, made as those that the model was trained on."""
     return format_of(model.featuriser).read_again(files, model.featuriser, names)
 

@@ -31,6 +31,8 @@ BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 LOWEST_CHARGE = -5
 
+#: How an InChI starts.
+INCHI = "InChI="
 #: Features of the atoms, start and end of the edges, and features of the edges of one molecule.
 MoleculeRows = tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]
 
@@ -61,7 +63,7 @@ def rdkit_chem() -> Any:
 
 
 def parse(smiles: str) -> Any:
-    """The RDKit molecule of a SMILES string.
+    """The RDKit molecule of a SMILES string, or of an InChI.
 
     Raises:
         InputError: If there is none; the message is RDKit's reason.
@@ -69,10 +71,13 @@ def parse(smiles: str) -> Any:
     chem = rdkit_chem()
     from rdkit import rdBase
 
+    if len(smiles.splitlines()) > 1:  # RDKit would read the first line and drop the others
+        raise InputError("it has a line break inside")
     with rdBase.BlockLogs():  # RDKit writes its complaints to the terminal.
-        molecule = chem.MolFromSmiles(smiles)
+        inchi = smiles.startswith(INCHI)
+        molecule = (chem.MolFromInchi if inchi else chem.MolFromSmiles)(smiles)
         if molecule is None:
-            raise InputError(_reason(chem, smiles))
+            raise InputError("it is not a valid InChI" if inchi else _reason(chem, smiles))
     if molecule.GetNumAtoms() == 0:
         raise InputError("it has no atoms")
     return molecule
