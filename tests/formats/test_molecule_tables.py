@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -281,3 +282,60 @@ def test_several_molecules_per_row(tmp_path: Path) -> None:
         read_again([new], data.origin.reading, ["a"])
     with pytest.raises(ValueError, match="each of them once"):
         read_molecules(path, smiles=["solute", "solute"], targets=["active"])
+
+
+@pytest.mark.parametrize(
+    ("split", "cells"),
+    [
+        ("own", ["train"] * 5 + ["", "val", "val", "test", "test"]),
+        ("time", [*map(str, range(5)), "", *map(str, range(6, 10))]),
+        ("column", ["a"] * 5 + ["", "b", "b", "c", "c"]),
+    ],
+)
+def test_an_empty_cell_of_a_split_column_is_in_no_split(
+    tmp_path: Path, split: str, cells: list[str]
+) -> None:
+    rows = [f"{smiles},{i % 2},{cells[i]}" for i, smiles in enumerate(SMILES)]
+    path = table(tmp_path / "gap.csv", rows, "smiles,active,part")
+    data = read_molecules(
+        path, smiles="smiles", targets=["active"], split=split, split_column="part"
+    )
+    assert "1 rows have an empty 'part' and are in no split." in data.notes
+    found = sorted(row for rows in data.origin.rows.values() for row in rows)
+    assert found == [row for row in range(2, 12) if row != 7]
+    empty = table(tmp_path / "e.csv", ["C,1,", "CC,0,", "CCC,1,"], "smiles,active,part")
+    with pytest.raises(ValueError, match=r"e\.csv: column 'part' is empty in all 3 rows"):
+        read_molecules(empty, smiles="smiles", targets=["active"], split=split, split_column="part")
+
+
+def test_columns_without_a_use_are_named(small: Path) -> None:
+    note = "columns of small.csv that are not used: year."
+    data = read_molecules(small, smiles="smiles", targets=["active"])
+    assert note in data.notes
+    used = read_molecules(
+        small, smiles="smiles", targets=["active"], split="time", split_column="year"
+    )
+    assert not any("not used" in one for one in used.notes)
+
+
+def test_a_zero_byte_costs_its_row(tmp_path: Path) -> None:
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(SMILES)]
+    path = table(tmp_path / "zero.csv", [*rows, "CC\0C,1", "CCCCC,0"])
+    data = read_molecules(path, smiles="smiles", targets=["active"], split="random")
+    assert data.origin.unreadable == ((12, "it has a zero byte"),)
+    assert sum(map(len, data.splits.values())) == 11
+    (chunk,) = stream_molecules(path, "smiles")
+    assert chunk.reasons == {10: "it has a zero byte"}
+
+
+def test_a_giant_molecule_does_not_stall_the_scaffolds(tmp_path: Path) -> None:
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate([*SMILES, "C" * 5000])]
+    path = table(tmp_path / "giant.csv", rows)
+    began = time.perf_counter()
+    data = read_molecules(
+        path, smiles="smiles", targets=["active"], features=["rdkit"], split="scaffold"
+    )
+    assert time.perf_counter() - began < 30  # RDKit's scaffold alone takes minutes
+    notes = " ".join(data.notes)
+    assert "1 molecules have more than 500 atoms; their scaffolds are not sought" in notes
+    assert "1 molecules lack some descriptors (those of more than 200 atoms have none)" in notes

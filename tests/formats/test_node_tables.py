@@ -106,6 +106,17 @@ def test_ones_own_split_and_gaps(tmp_path: Path) -> None:
         read(ring(tmp_path, node1="acc-1,ok,1,1,r0,2024-01-02,nope"), split_column="fold")
 
 
+@pytest.mark.parametrize(("option", "column"), [("environment", "region"), ("time", "day")])
+def test_an_empty_cell_of_a_split_column_is_in_no_split(
+    tmp_path: Path, option: str, column: str
+) -> None:
+    row = {"region": "acc-1,fraud,1,1,,2024-01-02,train", "day": "acc-1,fraud,1,1,r0,,train"}
+    own = read(ring(tmp_path, node1=row[column]), **{option: column})
+    assert f"1 nodes have an empty {column!r} and are in no split." in own.notes
+    assert not any("acc-1" in own.origin.names[part] for part in own.splits)
+    assert own.origin.names["test"] == tuple(f"acc-{i}" for i in range(16, 20))
+
+
 def test_missing_labels_are_masked_and_counted(tmp_path: Path) -> None:
     own = read(ring(tmp_path, node2="acc-2,,1,1,r0,2024-01-03,train"), split_column="fold")
     assert "1 of 20 rows have no label and do not count." in own.notes
@@ -185,9 +196,9 @@ def test_messages_name_the_file_and_say_what_to_do(tmp_path: Path) -> None:
     bad = ring(tmp_path, node1="acc-1,ok,1,1,r0,soon,train")
     with pytest.raises(ValueError, match=r"row 3 of nodes\.csv: column 'day' is 'soon'.*correct"):
         read(bad, time="day")
-    bad = ring(tmp_path, node1="acc-1,ok,1,1,,2024-01-02,train")
-    with pytest.raises(ValueError, match=r"row 3 of nodes\.csv: column 'region' is empty.*fill"):
-        read(bad, environment="region")
+    rows = {f"node{i}": f"acc-{i},{i % 2},1,1,,2024-01-02,train" for i in range(COUNT)}
+    with pytest.raises(ValueError, match=r"nodes\.csv: column 'region' is empty in all 20 .*fill"):
+        read(ring(tmp_path, **rows), environment="region")
     bad = ring(tmp_path, edge4="acc-4,acc-99", edge7="acc-98,acc-99")
     with pytest.raises(ValueError, match=r"row 6 .*'acc-99', which is no id .*\(2 rows have such"):
         read(bad)

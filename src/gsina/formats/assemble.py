@@ -20,6 +20,8 @@ from gsina.molecules.mixtures import row_name
 
 #: Rows named in a message; of the others only the number is given.
 NAMED = 5
+#: Columns named in a message.
+MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,15 @@ def unreadable_warning(unreadable: Sequence[tuple[int, str]]) -> tuple[str, ...]
         f"{len(unreadable)} rows could not be read and are left out: {rows}{more}; row {row}: "
         f"{reason}.",
     )
+
+
+def unused_warning(present: Iterable[str], used: Iterable[str], path: Path) -> tuple[str, ...]:
+    """One sentence that names the columns of a table without a use, none if there are none."""
+    known = set(used)
+    names = [name for name in present if name not in known]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    told = ", ".join(names[:MOST_NAMED])
+    return (f"columns of {path.name} that are not used: {told}{more}.",) * bool(names)
 
 
 def duplicates_warning(

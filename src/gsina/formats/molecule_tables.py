@@ -12,7 +12,14 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
+from gsina.formats.assemble import (
+    Chunk,
+    Rows,
+    assemble,
+    duplicates_warning,
+    file_name,
+    unused_warning,
+)
 from gsina.formats.table import (
     check_columns,
     fingerprint,
@@ -27,13 +34,13 @@ from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Ids
 from gsina.graphs.splits import check_rule, divide
-from gsina.molecules.descriptors import Values, check_kinds, choose, describe_smiles
+from gsina.molecules.descriptors import LARGEST, Values, check_kinds, choose, describe_smiles
 from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
 from gsina.molecules.drugood import pack_drugs
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
 from gsina.molecules.mixtures import atom_sizes, pack_mixtures, prepare_mixtures, row_name
 from gsina.molecules.packing import OnProgress
-from gsina.molecules.prepare import EMPTY
+from gsina.molecules.prepare import EMPTY, LARGEST_SCAFFOLD
 
 
 def read_molecules(
@@ -99,12 +106,20 @@ def read_molecules(
         file=path.name,
     )
     molecules = {name: [text.strip() for text in cells[name]] for name in columns}
+    notes = unused_warning(header(path), [*columns, *targets, *extra], path)
+    notes += duplicates_warning(found.canonical, rows, parts, "molecules are")
     reading: dict[str, Any] = {
         "kind": "molecules",
         "version": FEATURES_VERSION,
         "columns": {"smiles": _one_or_all(columns), "targets": list(targets)},
     }
-    graphs, notes = found.graphs, duplicates_warning(found.canonical, rows, parts, "molecules are")
+    graphs = found.graphs
+    large = int((graphs.node_ptr.diff() > LARGEST_SCAFFOLD).sum())
+    if large and split == "scaffold":
+        notes += (
+            f"{large} molecules have more than {LARGEST_SCAFFOLD} atoms; their scaffolds are not "
+            "sought, and each counts as a scaffold of its own.",
+        )
     if features:
         described = _describe(molecules, features, parts.parts["train"], on_progress)
         graphs = replace(graphs, graph_attr=described.values)
@@ -190,7 +205,10 @@ def _describe(
         "molecules and are used beside the graph."
     ]
     if gaps := int(np.isnan(found).any(axis=1).sum()):
-        notes.append(f"{gaps} molecules lack some descriptors, which count as the training mean.")
+        notes.append(
+            f"{gaps} molecules lack some descriptors (those of more than {LARGEST} atoms have "
+            "none), which count as the training mean."
+        )
     return _Described(torch.from_numpy(found), kept, tuple(notes))
 
 

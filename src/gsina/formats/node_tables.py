@@ -28,7 +28,7 @@ from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.masks import NODE_SHARES, by_environment
 from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.split_rules import Ids, Parts, at_random, by_marks, by_order, times
+from gsina.graphs.split_rules import Ids, Parts, at_random, by_marks, by_order, filled, times
 from gsina.graphs.splits import finish
 
 
@@ -98,18 +98,19 @@ def read_nodes(
     labels = read_labels({label: found.cells[label]}, found.rows, kind=kind, level="node")
     rule, column = next(iter(by.items()), ("random", None))
     file = Path(nodes_csv).name
-    cells, warnings = found.cells.get(column or "", []), found.notes
     parts: Parts | None
-    if rule == "environment":
-        parts = by_environment(cells, found.rows, str(column), file)
-    elif rule == "time":
-        parts = by_order(times(cells, found.rows, str(column), file), NODE_SHARES)
-    elif rule == "own":
-        parts = by_marks(cells, found.rows, str(column), gaps=True, file=file)
-        if empty := sum(not cell.strip() for cell in cells):
-            warnings += (f"{empty} nodes have an empty {column!r} and are in no split.",)
-    else:
+    warnings = found.notes
+    if column is None:
         parts = at_random(labels, seed, NODE_SHARES)
+    else:
+        there = filled(found.cells[column], found.rows, column, "nodes", file)
+        if rule == "environment":
+            parts = by_environment(there.cells, column)
+        elif rule == "time":
+            parts = by_order(times(there.cells, there.rows, column, file), NODE_SHARES)
+        else:
+            parts = by_marks(there.cells, there.rows, column, file)
+        parts, warnings = there.place(parts), (*warnings, *there.notes)
     split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
     train = split.parts["train"]
     how = found.find(train[labels.known[train]])

@@ -225,8 +225,14 @@ def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:
             if width > 1:
                 continue
             cells = [""]
-        fits = len(cells) == width
-        yield number, cells, None if fits else f"it has {len(cells)} cells, the header has {width}"
+        yield number, cells, _problem(cells, width)
+
+
+def _problem(cells: list[str], width: int) -> str | None:
+    """Why a row cannot be used, ``None`` if it can."""
+    if len(cells) != width:
+        return f"it has {len(cells)} cells, the header has {width}"
+    return "it has a zero byte" if any("\0" in cell for cell in cells) else None
 
 
 def _binary(path: Path) -> IO[bytes]:
@@ -252,7 +258,7 @@ def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
             f"line {number} of {path.name} has a carriage return in the middle, as files of old "
             "programs do; save the file as CSV UTF-8 with ordinary line ends."
         )
-    if b"\0" in line:
+    if b"\0" in line and number == 1:  # in a later line it costs that row only
         raise InputError(
             f"line {number} of {path.name} has zero bytes, so it is UTF-16 or no text; save it as "
             "UTF-8."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,28 +96,67 @@ def by_order(keys: NDArray[np.float64], shares: tuple[float, float] = SHARES) ->
     return _sorted({"train": order[:first], "val": order[first:second], "test": order[second:]})
 
 
-def by_marks(
-    marks: Sequence[str], rows: Sequence[int], column: str, *, gaps: bool = False, file: str = ""
-) -> Parts:
+class Filled(NamedTuple):
+    """The rows of a split column that are not empty; the others are in no split.
+
+    Attributes:
+        ids: Their places among all rows.
+        cells: Their cells.
+        rows: Their row numbers.
+        notes: A sentence about the others, if there are any.
+    """
+
+    ids: Ids
+    cells: list[str]
+    rows: list[int]
+    notes: tuple[str, ...]
+
+    def place(self, parts: Parts | None) -> Parts | None:
+        """A split of these rows as one of all rows."""
+        return None if parts is None else {name: self.ids[ids] for name, ids in parts.items()}
+
+
+def filled(
+    cells: Sequence[str], rows: Sequence[int], column: str, what: str, file: str = ""
+) -> Filled:
+    """The rows whose cell says something.
+
+    Args:
+        cells: Text of the split column.
+        rows: Row numbers.
+        column: Name of the column.
+        what: What a row is, in the plural, for the sentence.
+        file: Name of the file, for messages.
+    """
+    ids = np.array([place for place, cell in enumerate(cells) if cell.strip()], dtype=np.int64)
+    if not len(ids):
+        raise InputError(
+            f"{f'{file}: ' if file else ''}column {column!r} is empty in all {len(cells)} rows; "
+            "fill it in, or name another column to split by."
+        )
+    empty = len(cells) - len(ids)
+    note = f"{empty} {what} have an empty {column!r} and are in no split."
+    chosen = ids.tolist()
+    return Filled(ids, [cells[i] for i in chosen], [rows[i] for i in chosen], (note,) * bool(empty))
+
+
+def by_marks(marks: Sequence[str], rows: Sequence[int], column: str, file: str = "") -> Parts:
     """The user's own split.
 
     Args:
         marks: Text of the split column.
         rows: Row numbers, for messages.
         column: Name of the column.
-        gaps: Whether rows without a word are in no split instead of an error.
         file: Name of the file, for messages.
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     for place, (mark, row) in enumerate(zip(marks, rows, strict=True)):
         word = mark.strip().lower()
-        if gaps and not word:
-            continue
         if word not in MARKS:
             raise InputError(
                 f"{row_of(row, file)}: column {column!r} is {mark!r}; expected train, val, test or "
-                f"id_test{' (or an empty cell, for no split)' if gaps else ''}: correct the cell, "
-                "or name another column."
+                "id_test (or an empty cell, for no split): correct the cell, or name another "
+                "column."
             )
         parts.setdefault(MARKS[word], []).append(place)
     for needed in ("train", "test"):

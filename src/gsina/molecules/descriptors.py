@@ -3,7 +3,8 @@
 * ``morgan``: the Morgan fingerprint of radius 2 in 2,048 bits (Rogers, Hahn, "Extended-connectivity
   fingerprints", 2010); whether a surrounding of an atom is there, not how often.
 * ``rdkit``: all 2D descriptors of RDKit, such as the molecular weight, the polar surface and the
-  counts of functional groups (217 in RDKit 2025); not finite ones are NaN.
+  counts of functional groups (217 in RDKit 2025); not finite ones are NaN, and so are all of a
+  molecule of more than 200 atoms, as the time grows with their cube.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from gsina.molecules.features import parse, rdkit_chem
 from gsina.parallel import parallel_map
 
 RADIUS, BITS = 2, 2048
+#: Atoms of the largest molecule that RDKit describes.
+LARGEST = 200
 #: Molecules of one piece of work.
 PIECE = 100
 #: Goes into the names of cache files; raise it when a value changes.
@@ -48,7 +51,7 @@ def describe(molecules: Sequence[Any], kinds: Sequence[str]) -> tuple[Values, tu
 
     names = tuple(name for kind in kinds for name in KINDS[kind].names())
     values = np.empty((len(molecules), len(names)), np.float32)
-    with rdBase.BlockLogs(), np.errstate(over="ignore"):
+    with rdBase.BlockLogs(), np.errstate(all="ignore"):
         for row, molecule in enumerate(molecules):
             values[row] = np.concatenate([KINDS[kind].values(molecule) for kind in kinds])
     values[~np.isfinite(values)] = np.nan
@@ -137,6 +140,13 @@ def _rdkit_functions() -> list[tuple[str, Callable[[Any], float]]]:
     return list(Descriptors.descList)
 
 
+def _rdkit_values(molecule: Any) -> list[float]:
+    functions = _rdkit_functions()
+    if molecule.GetNumAtoms() > LARGEST:
+        return [float("nan")] * len(functions)
+    return [_number(function, molecule) for _, function in functions]
+
+
 def _number(function: Callable[[Any], float], molecule: Any) -> float:
     try:
         return float(function(molecule))
@@ -156,8 +166,5 @@ KINDS = {
         lambda: [f"morgan {bit}" for bit in range(BITS)],
         lambda molecule: _morgan_generator().GetFingerprintAsNumPy(molecule),
     ),
-    "rdkit": _Kind(
-        lambda: [name for name, _ in _rdkit_functions()],
-        lambda molecule: [_number(function, molecule) for _, function in _rdkit_functions()],
-    ),
+    "rdkit": _Kind(lambda: [name for name, _ in _rdkit_functions()], _rdkit_values),
 }
