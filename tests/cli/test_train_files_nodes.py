@@ -153,6 +153,9 @@ def test_tables_as_they_are(gsina, tmp_path):
     (tmp_path / "edges.csv").write_text("from,to,kind,weight\na,b,kin,\n")
     done = gsina("predict", "run", *TABLES, "--attention", "-o", "out.csv")
     assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "empty cells of nodes.csv count as the training mean: age (1)." in said
+    assert "not in the training rows are taken together: city (1 rows)." in said
     header, first, *_ = (tmp_path / "out-edges.csv").read_text().splitlines()
     assert header == "from,to,weight"
     assert first.startswith("a,b,")

@@ -10,7 +10,7 @@ import pytest
 
 from gsina.errors import InputError, MissingPackageError
 from gsina.molecules import descriptors
-from gsina.molecules.descriptors import choose, describe, describe_smiles
+from gsina.molecules.descriptors import choose, describe, describe_smiles, varying
 
 chem = pytest.importorskip("rdkit.Chem")
 
@@ -69,6 +69,11 @@ def test_columns_are_found_by_name() -> None:
     np.testing.assert_array_equal(choose(values, "abc", "ca"), [[2, 0], [5, 3]])
     with pytest.raises(InputError, match=r"descriptor 'gone', which RDKit .* does not have"):
         choose(values, "abc", ["a", "gone"])
+
+
+def test_what_does_not_vary_is_found() -> None:
+    values = np.array([[1, 5, np.nan, np.nan], [1, 6, 2, np.nan], [1, 5, 3, np.nan]], np.float32)
+    assert varying(values, "abcd") == ["b", "c"]
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:

@@ -93,6 +93,8 @@ def predict(
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
+    for note in done.notes:
+        show.say(f"note: {note}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
     if done.model_seconds > 0:

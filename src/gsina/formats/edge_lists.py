@@ -119,7 +119,8 @@ def read_edges(
         )
     if known is None:
         read.drop_free_text(asked=True)
-    if others := [name for name in columns if name not in (source, target, *features)]:
+    others = [name for name in columns if name not in (source, target, *features)]
+    if others and known is None:
         notes.append(
             f"columns of {path.name} that are not used: {', '.join(others)} (--edge-feature makes "
             "one a feature)."

@@ -222,7 +222,9 @@ class FeatureColumns:
 
     def _columns(self) -> list[tuple[str, Floats | list[str]]]:
         """Name and values of every column: numbers ``[rows]``, NaN where empty, or texts."""
-        matrix = np.concatenate(self._numbers) if self._numbers else np.zeros((0, 0), np.float32)
+        if len(self._numbers) > 1:
+            self._numbers = [np.concatenate(self._numbers)]
+        matrix = self._numbers[0] if self._numbers else np.zeros((0, 0), np.float32)
         place, found = 0, []
         for name, numeric in zip(self.names, self._numeric or [], strict=True):
             values: Floats | list[str] = matrix[:, place] if numeric else self._texts[name]
@@ -242,15 +244,14 @@ class FeatureColumns:
         values = np.empty((len(cells), len(names)), np.float32)
         for line, row in enumerate(cells):
             for place, cell in enumerate(row):
-                with np.errstate(over="ignore"):
-                    values[line, place] = self._number(cell, rows[line], names[place])
+                values[line, place] = self._number(cell, rows[line], names[place])
         return values
 
     def _number(self, cell: str, row: int, name: str) -> float:
         where = f"row {row} of {self.path.name}: the feature {name!r}"
         value = number(cell)
         if value is not None:
-            if abs(value) > np.finfo(np.float32).max:
+            if abs(value) > float(np.finfo(np.float32).max):
                 raise InputError(
                     f"{where} is {cell.strip()}, which is too large for 32 bits; scale it down."
                 )

@@ -34,7 +34,14 @@ from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Ids
 from gsina.graphs.splits import check_rule, divide
-from gsina.molecules.descriptors import LARGEST, Values, check_kinds, choose, describe_smiles
+from gsina.molecules.descriptors import (
+    LARGEST,
+    Values,
+    check_kinds,
+    choose,
+    describe_smiles,
+    varying,
+)
 from gsina.molecules.drugood import FEATURES_VERSION as DRUGOOD_VERSION
 from gsina.molecules.drugood import pack_drugs
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
@@ -191,9 +198,7 @@ def _describe(
 ) -> _Described:
     """Those features of readable molecules that vary among the training molecules."""
     values, names = _describe_all(molecules, kinds, on_progress)
-    known = values[train]
-    varied = np.nanmin(known, axis=0, initial=np.inf) < np.nanmax(known, axis=0, initial=-np.inf)
-    kept = [name for name, varies in zip(names, varied, strict=True) if varies]
+    kept = varying(values[train], names)
     found = choose(values, names, kept)
     if not kept:
         raise InputError(

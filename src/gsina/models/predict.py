@@ -38,6 +38,7 @@ class Summary:
         first_reason: Why the first of them could not be read.
         seconds: Total time.
         model_seconds: Time of the model itself.
+        notes: Sentences about tables of nodes, such as how many cells were empty.
     """
 
     rows: int = 0
@@ -45,6 +46,7 @@ class Summary:
     first_reason: str = ""
     seconds: float = 0.0
     model_seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def count_unreadable(self, reasons: dict[int, str]) -> None:
         """Add the rows of a piece that could not be read, by their reasons."""
@@ -183,7 +185,7 @@ def _predict_nodes(
         )
         _write(edges_file(out), edges, ["weight"])
     _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model))
-    summary.rows = len(graph.names)
+    summary.rows, summary.notes = len(graph.names), graph.warnings
 
 
 def edges_file(out: Path) -> Path:

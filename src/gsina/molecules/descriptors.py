@@ -103,6 +103,13 @@ def describe_smiles(
     return values, names
 
 
+def varying(values: Values, names: Sequence[str]) -> list[str]:
+    """Names of the features ``[M, F]`` that differ between molecules: the others teach nothing."""
+    low = np.nanmin(values, axis=0, initial=np.inf)
+    high = np.nanmax(values, axis=0, initial=-np.inf)
+    return [name for name, varies in zip(names, low < high, strict=True) if varies]
+
+
 def choose(values: Values, names: Sequence[str], wanted: Sequence[str]) -> Values:
     """The columns of a model: those called ``wanted`` ``[M, len(wanted)]``.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gsina.errors import InputError, check_name
 from gsina.formats import FORMATS
+from gsina.methods.registry import check_graph_features
 from gsina.models.train import check_budget, default_options, named_spec
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
@@ -49,6 +50,8 @@ def file_recipe(
         InputError: One sentence about the first thing that is wrong.
     """
     nodes = FORMATS[format].level == "node"
+    if FORMATS[format].molecules and reading.get("features"):
+        check_graph_features(method)  # before they are computed
     edges = reading.get("edge_features")
     if backbone is None:
         backbone = "gcn" if nodes and not edges else "gin"
