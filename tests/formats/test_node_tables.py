@@ -301,6 +301,9 @@ def test_columns_of_the_edge_table_are_features_of_edges(tmp_path: Path) -> None
     attr = both.train.edge_attr
     assert attr is not None
     assert attr[pairs.index([2, 3])] == attr[pairs.index([3, 2])] == 0.5
+    bare = read_nodes(**people(tmp_path), features=[], edge_features=["weight"])
+    assert bare.scaling["node"] == {"mean": [0], "scale": [1]}  # a constant 1 stays 1
+    assert bare.scaling["edge"]["mean"] == pytest.approx([11 / 8])
     for name, why in (("source", "is an end of the edges"), ("none", "unknown column")):
         with pytest.raises(ValueError, match=why):
             read_nodes(**people(tmp_path), edge_features=[name])

@@ -87,21 +87,13 @@ class Encodings:
         self, scaling: dict[str, dict[str, list[float]]]
     ) -> dict[str, dict[str, list[float]]]:
         """A scaling that leaves features of 0 and 1 as they are: a rare 1 is not a large number."""
-        found = {}
-        for part, moments in scaling.items():
-            how = self.nodes if part == "node" else self.edges
+        changed = {part: {**moments} for part, moments in scaling.items()}
+        for part, how in (("node", self.nodes), ("edge", self.edges)):
             marks = [mark for one in how for mark in one.marks]
-            found[part] = (
-                moments
-                if not how
-                else {
-                    name: [
-                        plain if mark else value for value, mark in zip(values, marks, strict=True)
-                    ]
-                    for (name, values), plain in zip(moments.items(), (0.0, 1.0), strict=True)
-                }
-            )
-        return found
+            for name, plain in (("mean", 0.0), ("scale", 1.0)) if marks else ():
+                pairs = zip(scaling[part][name], marks, strict=True)
+                changed[part][name] = [plain if mark else value for value, mark in pairs]
+        return changed
 
 
 class FeatureColumns:

@@ -1,4 +1,4 @@
-"""Molecules from a CSV file with a column of SMILES."""
+"""Molecules from a table with a column of SMILES, or with several."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_molecules(
     The graphs are kept in the cache folder, so that reading them again is fast.
 
     Args:
-        path: A CSV file, perhaps packed with gzip.
+        path: A CSV, SDF or Parquet file, the first two perhaps packed with gzip.
         smiles: Name of the column of SMILES (or InChI), or of several: a row is then one graph of
             all its molecules, see :mod:`gsina.molecules.mixtures`.
         targets: Names of the columns to predict.
@@ -121,12 +121,8 @@ def read_molecules(
         "columns": {"smiles": _one_or_all(columns), "targets": list(targets)},
     }
     graphs = found.graphs
-    large = int((graphs.node_ptr.diff() > LARGEST_SCAFFOLD).sum())
-    if large and split == "scaffold":
-        notes += (
-            f"{large} molecules have more than {LARGEST_SCAFFOLD} atoms; their scaffolds are not "
-            "sought, and each counts as a scaffold of its own.",
-        )
+    if split == "scaffold":
+        notes += _giants_warning(graphs)
     if features:
         described = _describe(molecules, features, parts.parts["train"], on_progress)
         graphs = replace(graphs, graph_attr=described.values)
@@ -149,6 +145,16 @@ def read_molecules(
         node_sizes=atom_sizes(len(columns)),
         edge_sizes=BOND_FEATURE_SIZES,
     )
+
+
+def _giants_warning(graphs: PackedGraphs) -> tuple[str, ...]:
+    """One sentence about molecules that are too large for a scaffold, none without any."""
+    count = int((graphs.node_ptr.diff() > LARGEST_SCAFFOLD).sum())
+    sentence = (
+        f"{count} molecules have more than {LARGEST_SCAFFOLD} atoms; their scaffolds are not "
+        "sought, and each counts as a scaffold of its own."
+    )
+    return (sentence,) * bool(count)
 
 
 def _columns(smiles: str | Sequence[str]) -> list[str]:

@@ -99,7 +99,7 @@ def read_nodes(
     rule, column = next(iter(by.items()), ("random", None))
     file = Path(nodes_csv).name
     parts: Parts | None
-    warnings = found.notes
+    left_out: tuple[str, ...] = ()
     if column is None:
         parts = at_random(labels, seed, NODE_SHARES)
     else:
@@ -110,8 +110,10 @@ def read_nodes(
             parts = by_order(times(there.cells, there.rows, column, file), NODE_SHARES)
         else:
             parts = by_marks(there.cells, there.rows, column, file)
-        parts, warnings = there.place(parts), (*warnings, *there.notes)
+        parts, left_out = there.place(parts), there.notes
     split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
+    if split.source["used"] != rule:  # it could not be made, so that all nodes are in a split
+        left_out = ()
     train = split.parts["train"]
     how = found.find(train[labels.known[train]])
     dataset = assemble(
@@ -121,7 +123,7 @@ def read_nodes(
         split,
         names=found.names,
         rows=found.rows,
-        warnings=(*found.told(how), *warnings),
+        warnings=(*found.told(how), *found.notes, *left_out),
         origin=Origin(
             reading={
                 "kind": "nodes",
@@ -134,7 +136,7 @@ def read_nodes(
             file=file,
             fingerprint=f"{fingerprint(nodes_csv)} {fingerprint(edges_csv)}",
         ),
-        scale=bool(found.features.names),
+        scale=bool(how.nodes or how.edges),
     )
     return replace(dataset, scaling=how.without_marks(dataset.scaling))
 
