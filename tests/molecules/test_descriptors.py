@@ -54,12 +54,16 @@ def test_many_strings_come_from_the_cache_the_second_time(
     monkeypatch.setenv("GSINA_CACHE", str(tmp_path))
     many = SMILES * 30
     steps: list[tuple[int, int | None]] = []
-    first, names = describe_smiles(many, ["rdkit"], lambda *step: steps.append(step))
+    first, names = describe_smiles(many, ["rdkit"], lambda *step: steps.append(step), cached=True)
     assert steps[-1] == (120, 120)
     alone, _ = describe([chem.MolFromSmiles(text) for text in SMILES], ["rdkit"])
     np.testing.assert_array_equal(first, np.tile(alone, (30, 1)))
-    monkeypatch.setattr(descriptors, "_describe_piece", None)
-    second, again = describe_smiles(many, ["rdkit"])
+    assert len(list(tmp_path.iterdir())) == 1
+    describe_smiles(many[::-1], ["rdkit"])
+    describe_smiles(many, ["morgan"], cached=True)  # quicker to make than to read
+    assert len(list(tmp_path.iterdir())) == 1
+    monkeypatch.setattr(descriptors, "_describe_all", None)
+    second, again = describe_smiles(many, ["rdkit"], cached=True)
     np.testing.assert_array_equal(first, second)
     assert names == again
 

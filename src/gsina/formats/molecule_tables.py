@@ -176,9 +176,14 @@ def _describe_all(
     molecules: Mapping[str, Sequence[str]],
     kinds: Sequence[str],
     on_progress: OnProgress | None = None,
+    *,
+    cached: bool = False,
 ) -> tuple[Values, list[str]]:
     """Features of the molecules of every column, with the column before their names if several."""
-    found = {name: describe_smiles(texts, kinds, on_progress) for name, texts in molecules.items()}
+    found = {
+        name: describe_smiles(texts, kinds, on_progress, cached=cached)
+        for name, texts in molecules.items()
+    }
     several = len(found) > 1
     names = [
         f"{column}: {name}" if several else name
@@ -203,7 +208,7 @@ def _describe(
     on_progress: OnProgress | None,
 ) -> _Described:
     """Those features of readable molecules that vary among the training molecules."""
-    values, names = _describe_all(molecules, kinds, on_progress)
+    values, names = _describe_all(molecules, kinds, on_progress, cached=True)
     kept = varying(values[train], names)
     found = choose(values, names, kept)
     if not kept:

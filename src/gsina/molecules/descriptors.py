@@ -70,37 +70,55 @@ def describe_smiles(
     smiles: Sequence[str],
     kinds: Sequence[str],
     progress: Callable[[int, int | None], None] | None = None,
+    *,
+    cached: bool = False,
 ) -> tuple[Values, tuple[str, ...]]:
-    """The same of readable SMILES, on several processes, from the cache if it has them.
+    """The same of readable SMILES, on several processes.
 
     Args:
         smiles: Strings that RDKit can read.
         kinds: As for :func:`describe`.
-        progress: Called with the molecules done and the total.
+        progress: Called with the molecules done and the total, for each kind.
+        cached: Whether to keep what is slow to compute in the cache folder, and take it from there.
     """
     _, names = describe([], kinds)
+    parts = [np.zeros((len(smiles), 0), np.float32)]
+    for kind in kinds:
+        make = _from_cache if cached and KINDS[kind].slow else _describe_all
+        parts.append(make(smiles, kind, progress))
+    return np.concatenate(parts, axis=1), names
+
+
+def _from_cache(
+    smiles: Sequence[str], kind: str, progress: Callable[[int, int | None], None] | None
+) -> Values:
+    import torch
     from rdkit import rdBase
 
-    key = hashlib.sha256(json.dumps([list(smiles), names]).encode()).hexdigest()
-    version = f"{CACHE_VERSION}-rdkit{rdBase.rdkitVersion}"
+    key = hashlib.sha256(json.dumps(list(smiles)).encode()).hexdigest()
+    version = f"{kind}{CACHE_VERSION}-rdkit{rdBase.rdkitVersion}"
     path = cache_dir() / f"own-descriptors-{version}-{key}.safetensors"
     if path.exists():
         with contextlib.suppress(ValueError, KeyError, OSError):
-            return load_tensors(path)[0]["values"].numpy(), names
+            return np.asarray(load_tensors(path)[0]["values"].numpy())
+    values = _describe_all(smiles, kind, progress)
+    with contextlib.suppress(OSError):  # A read-only cache costs only time.
+        save_tensors(path, {"values": torch.from_numpy(values)})
+    return values
 
+
+def _describe_all(
+    smiles: Sequence[str], kind: str, progress: Callable[[int, int | None], None] | None
+) -> Values:
     def done(pieces: int, _: int | None) -> None:
         if progress:
             progress(min(pieces * PIECE, len(smiles)), len(smiles))
 
     pieces = [list(smiles[start : start + PIECE]) for start in range(0, len(smiles), PIECE)]
-    parts = parallel_map(partial(_describe_piece, tuple(kinds)), pieces, progress=done)
-    values = np.concatenate([np.zeros((0, len(names)), np.float32), *parts])
-    if len(smiles) > PIECE:
-        import torch
-
-        with contextlib.suppress(OSError):  # A read-only cache costs only time.
-            save_tensors(path, {"values": torch.from_numpy(values)})
-    return values, names
+    none = np.zeros((0, len(KINDS[kind].names())), np.float32)
+    return np.concatenate(
+        [none, *parallel_map(partial(_describe_piece, kind), pieces, progress=done)]
+    )
 
 
 def varying(values: Values, names: Sequence[str]) -> list[str]:
@@ -129,8 +147,8 @@ def choose(values: Values, names: Sequence[str], wanted: Sequence[str]) -> Value
     return np.ascontiguousarray(values[:, [place[name] for name in wanted]])
 
 
-def _describe_piece(kinds: tuple[str, ...], smiles: list[str]) -> Values:
-    return describe([parse(text) for text in smiles], kinds)[0]
+def _describe_piece(kind: str, smiles: list[str]) -> Values:
+    return describe([parse(text) for text in smiles], [kind])[0]
 
 
 @cache
@@ -162,16 +180,18 @@ def _number(function: Callable[[Any], float], molecule: Any) -> float:
 
 
 class _Kind(NamedTuple):
-    """One kind of features: their names, and the values of a molecule."""
+    """One kind of features: their names, the values of a molecule, and whether they take long."""
 
     names: Callable[[], list[str]]
     values: Callable[[Any], Any]
+    slow: bool
 
 
 KINDS = {
     "morgan": _Kind(
         lambda: [f"morgan {bit}" for bit in range(BITS)],
         lambda molecule: _morgan_generator().GetFingerprintAsNumPy(molecule),
+        slow=False,
     ),
-    "rdkit": _Kind(lambda: [name for name, _ in _rdkit_functions()], _rdkit_values),
+    "rdkit": _Kind(lambda: [name for name, _ in _rdkit_functions()], _rdkit_values, slow=True),
 }
