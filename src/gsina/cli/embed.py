@@ -46,7 +46,7 @@ def embed(
     These are the states that the last layer takes, with attention applied: one
     row per row of the input, in the same order, or one per node. Molecules and
     graphs that cannot be read have a row of NaN. Tables begin with the column
-    that names the rows.
+    that names the rows, or with those of their molecules.
 
     \b
     [bold]Examples[/]
@@ -65,7 +65,9 @@ def embed(
     if beside:
         check_out(index_file(out), files, force, SUFFIXES)
     with show.on_interrupt(f"interrupted; {out} is unchanged."), Count("embedding") as count:
-        done = embed_files(model, files, out, names=smiles, nodes=node_states, on_rows=count.update)
+        done = embed_files(
+            model, files, out, names=smiles or None, nodes=node_states, on_rows=count.update
+        )
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} embedded"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")

@@ -25,7 +25,10 @@ File = Annotated[
     ),
 ]
 Smiles = Annotated[
-    str | None, typer.Option(help="Column of SMILES; by default that of the training file.")
+    list[str] | None,
+    typer.Option(
+        help="Column of SMILES, repeated for several; by default those of the training file."
+    ),
 ]
 Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, for models of nodes.")]
 Edges = Annotated[Path | None, typer.Option(help="Table of the edges between them.")]
@@ -108,17 +111,17 @@ def predict(
             model,
             files,
             out,
-            names=smiles,
+            names=smiles or None,
             with_attention=attention,
             coverage=coverage,
             shift=shift,
             on_rows=count.update,
         )
-    for note in done.notes:
-        show.say(f"note: {note}")
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
+    for note in done.notes:
+        show.say(f"note: {note}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
     show.exit_if_nothing(done.rows, done.unreadable, done.first_reason)

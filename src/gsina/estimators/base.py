@@ -219,7 +219,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
         def make_spec(made: Architecture) -> NetworkSpec:
             assert backbone is not None
-            return own_spec(backbone, made.node_channels, made.edge_channels, made.backbone_options)
+            widths = made.node_channels, made.edge_channels
+            return own_spec(backbone, *widths, made.backbone_options, made.graph_channels)
 
         model = load_model(folder, None if backbone is None else make_spec)
         cls._check_task(model.task, "model")
@@ -388,14 +389,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _spec(self, dataset: Dataset) -> NetworkSpec:
         nodes = dataset.node_sizes or dataset.train.num_features
         edges = dataset.edge_sizes or dataset.train.num_edge_features
+        graphs = dataset.train.num_graph_features
         sizes = {name: getattr(self, name) for name in SIZES}
         if isinstance(self.backbone, str):
-            return named_spec(self.backbone, nodes, edges, sizes)
+            return named_spec(self.backbone, nodes, edges, sizes, graphs)
         if not (isinstance(self.backbone, nn.Module) or callable(self.backbone)):
             raise InputError(
                 f"backbone must be a name, a network or a class of networks, got {self.backbone!r}."
             )
-        return own_spec(self.backbone, nodes, edges, sizes)
+        return own_spec(self.backbone, nodes, edges, sizes, graphs)
 
 
 def _log(record: dict[str, Any]) -> None:

@@ -108,6 +108,11 @@ class PackedGraphs(GraphFields):
         """Width of the edge features, 0 if there are none."""
         return 0 if self.edge_attr is None else self.edge_attr.size(1)
 
+    @property
+    def num_graph_features(self) -> int:
+        """Width of the features of whole graphs, 0 if there are none."""
+        return 0 if self.graph_attr is None else self.graph_attr.size(1)
+
     def labels(self, level: Level = "graph") -> Tensor | None:
         """Labels of the graphs, or of the nodes."""
         return self.node_y if level == "node" else self.y

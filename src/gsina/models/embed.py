@@ -7,7 +7,7 @@ import io
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,7 +49,7 @@ def embed_files(
     files: Sequence[Path],
     out: Path,
     *,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     nodes: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
@@ -119,20 +119,25 @@ def _of_rows(
         if len(chunk.graphs):
             states = _timed(model, chunk.graphs, nodes, summary)
         make = _by_node if nodes else _by_row
-        yield make(chunk, states, rows.name, summary.rows)
+        yield make(chunk, states, rows.columns, summary.rows)
         summary.rows += len(chunk.rows)
         summary.count_unreadable(chunk.reasons)
         if on_rows is not None:
             on_rows(summary.rows)
 
 
-def _by_row(chunk: Chunk, states: NDArray[np.float32], name: str, first: int) -> Block:
+def _by_row(
+    chunk: Chunk, states: NDArray[np.float32], columns: tuple[str, ...], first: int
+) -> Block:
     every = np.full((len(chunk.rows), states.shape[1]), np.nan, np.float32)
     every[chunk.position.numpy()] = states
-    return Block(every, {name: [row.get(name, "").strip() for row in chunk.rows]})
+    names = {name: [row.get(name, "").strip() for row in chunk.rows] for name in columns}
+    return Block(every, names)
 
 
-def _by_node(chunk: Chunk, states: NDArray[np.float32], name: str, first: int) -> Block:
+def _by_node(
+    chunk: Chunk, states: NDArray[np.float32], columns: tuple[str, ...], first: int
+) -> Block:
     counts = np.ones(len(chunk.rows), np.int64)  # one row of NaN for a graph that is not there
     counts[chunk.position.numpy()] = chunk.graphs.node_ptr.diff().numpy()
     place = np.repeat(np.arange(len(counts)), counts)
@@ -140,8 +145,8 @@ def _by_node(chunk: Chunk, states: NDArray[np.float32], name: str, first: int) -
     lost = np.isin(place, list(chunk.reasons))
     every = np.full((len(place), states.shape[1]), np.nan, np.float32)
     every[~lost] = states
-    columns = {ROW: (first + place).tolist(), NODE: np.where(lost, -1, node).tolist()}
-    return Block(every, columns)
+    where = {ROW: (first + place).tolist(), NODE: np.where(lost, -1, node).tolist()}
+    return Block(every, where)
 
 
 def _timed(
@@ -164,6 +169,7 @@ def _width(model: Model, nodes: bool) -> int:
 
     edges = blank(0, made.edge_channels) if made.edge_channels else None
     one = PackedGraphs.one(blank(1, made.node_channels), torch.zeros(2, 0).long(), edges)
+    one = replace(one, graph_attr=blank(1, made.graph_channels) if made.graph_channels else None)
     return int(model.embed(one, nodes=nodes).shape[1])
 
 

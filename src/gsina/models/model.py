@@ -89,6 +89,7 @@ class Architecture:
         backbone_options: All its settings.
         node_channels: Number of node features, or the sizes of categorical ones.
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
+        graph_channels: Number of features of whole graphs; 0 for none.
     """
 
     method: str
@@ -97,6 +98,7 @@ class Architecture:
     backbone_options: dict[str, Any]
     node_channels: int | tuple[int, ...]
     edge_channels: int | tuple[int, ...]
+    graph_channels: int = 0
 
     @classmethod
     def of(cls, method: str, options: dict[str, Any], spec: NetworkSpec) -> Architecture:
@@ -110,12 +112,17 @@ class Architecture:
             (_defaults(make) if make else {}) | spec.options,
             _channels(spec.in_channels),
             _channels(spec.edge_channels),
+            spec.graph_channels,
         )
 
     def spec(self) -> NetworkSpec:
         """How to make the networks, if the backbone is one of the package."""
         return NetworkSpec(
-            self.backbone, self.node_channels, self.edge_channels, self.backbone_options
+            self.backbone,
+            self.node_channels,
+            self.edge_channels,
+            self.backbone_options,
+            graph_channels=self.graph_channels,
         )
 
     def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:
@@ -268,6 +275,12 @@ class Model:
                     "the graphs as those it was trained on."
                 )
             _check_features(graphs.edge_attr, made.edge_channels, "edge")
+        if made.graph_channels not in (0, graphs.num_graph_features):
+            raise InputError(
+                f"these graphs have {graphs.num_graph_features} features of the whole graph "
+                f"(graph_attr), but the model was trained on {made.graph_channels}; make the "
+                "graphs as those it was trained on."
+            )
 
 
 def fingerprint_of_graphs(graphs: PackedGraphs) -> str:

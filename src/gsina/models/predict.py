@@ -46,7 +46,8 @@ class Summary:
         first_reason: Why the first of them could not be read.
         seconds: Total time.
         model_seconds: Time of the model itself.
-        notes: What sets and intervals cannot promise.
+        notes: What sets and intervals cannot promise, and sentences about tables of nodes, such as
+            how many cells were empty.
     """
 
     rows: int = 0
@@ -67,7 +68,7 @@ def predict_files(
     files: Sequence[Path],
     out: Path,
     *,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     with_attention: bool = False,
     coverage: float | None = None,
     shift: bool = False,
@@ -119,7 +120,9 @@ def _sample_states(model: Model, found: Rows | NodeGraph) -> Tensor:
     return sample.rows()
 
 
-def read_files(model: Model, files: Sequence[Path], names: str | None = None) -> Rows | NodeGraph:
+def read_files(
+    model: Model, files: Sequence[Path], names: str | Sequence[str] | None = None
+) -> Rows | NodeGraph:
     """Graphs of new files, made as those that the model was trained on."""
     return format_of(model.featuriser).read_again(files, model.featuriser, names)
 
@@ -181,7 +184,7 @@ def _predicted(
             began = time.perf_counter()
             found = model.predict(chunk.graphs, states=None if trust is None else "label")
             summary.model_seconds += time.perf_counter() - began
-            names = [chunk.rows[place].get(rows.name, "") for place in chunk.position.tolist()]
+            names = [rows.name_of(chunk.rows[place]) for place in chunk.position.tolist()]
             answered = _answered(model, found, trust, names)
             if with_attention:
                 weights = attention(chunk.graphs, found)
@@ -226,9 +229,9 @@ def _predict_nodes(
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
             cells = [[*row[:-1], weight, ""] for row, weight in zip(cells, weights, strict=True)]
-        names = graph.names
+        names, ends = graph.names, graph.ends
         edges = (
-            ({"source": names[start], "target": names[end]}, [f"{weight:.4f}"])
+            (dict(zip(ends, (names[start], names[end]), strict=True)), [f"{weight:.4f}"])
             for (start, end), weight in zip(
                 graph.graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
@@ -236,6 +239,7 @@ def _predict_nodes(
         _write(edges_file(out), edges, ["weight"])
     _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model))
     summary.rows = len(graph.names)
+    summary.notes += graph.warnings
 
 
 def edges_file(out: Path) -> Path:

@@ -264,12 +264,14 @@ def named_spec(
     node_channels: int | Sequence[int],
     edge_channels: int | Sequence[int],
     sizes: dict[str, Any],
+    graph_channels: int = 0,
 ) -> NetworkSpec:
     """How to make a named backbone, with those of the sizes that it has."""
     make = BACKBONES[check_name(backbone, BACKBONES, "backbone")]
     known = inspect.signature(make).parameters
     options = {name: value for name, value in sizes.items() if name in known}
-    return NetworkSpec(backbone, node_channels, edge_channels, options)
+    widths = node_channels, edge_channels
+    return NetworkSpec(backbone, *widths, options, graph_channels=graph_channels)
 
 
 def default_options(method: str) -> dict[str, Any]:

@@ -31,6 +31,8 @@ BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 LOWEST_CHARGE = -5
 
+#: How an InChI starts.
+INCHI = "InChI="
 #: Features of the atoms, start and end of the edges, and features of the edges of one molecule.
 MoleculeRows = tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]
 
@@ -61,7 +63,7 @@ def rdkit_chem() -> Any:
 
 
 def parse(smiles: Any) -> Any:
-    """The RDKit molecule of a SMILES string.
+    """The RDKit molecule of a SMILES string, or of an InChI.
 
     A molecule is taken as its SMILES would give it: checked, and its hydrogens not as atoms. The
     other atoms keep their order.
@@ -77,9 +79,12 @@ def parse(smiles: Any) -> Any:
             return _checked(chem, smiles)
         if not isinstance(smiles, str):
             raise InputError(f"it is a {type(smiles).__name__}, expected SMILES or a molecule")
-        molecule = chem.MolFromSmiles(smiles)
+        if len(smiles.splitlines()) > 1:  # RDKit would read the first line and drop the others
+            raise InputError("it has a line break inside")
+        inchi = smiles.startswith(INCHI)
+        molecule = (chem.MolFromInchi if inchi else chem.MolFromSmiles)(smiles)
         if molecule is None:
-            raise InputError(_reason(chem, smiles))
+            raise InputError("it is not a valid InChI" if inchi else _reason(chem, smiles))
     if molecule.GetNumAtoms() == 0:
         raise InputError("it has no atoms")
     return molecule

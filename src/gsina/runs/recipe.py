@@ -288,6 +288,7 @@ class Recipe(_Part):
                 dataset.node_sizes or dataset.train.num_features,
                 dataset.edge_sizes or dataset.train.num_edge_features,
                 self.backbone.options,
+                graph_channels=dataset.train.num_graph_features,
             ),
             method=method.name,
             options=method.options,
