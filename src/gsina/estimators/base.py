@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from gsina.errors import InputError
-from gsina.estimators.display import estimator_html
+from gsina.estimators.display import DisplayMixin
 from gsina.estimators.inputs import (
     check_features,
     check_mask,
@@ -67,7 +66,7 @@ log = logging.getLogger("gsina")
 SIZES = ("hidden_channels", "num_layers", "dropout")
 
 
-class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
     """Parameters and the common part of the estimators.
 
     Args:
@@ -252,18 +251,6 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 f"this {what} is for {task.kind} at {task.level} level; use {right} instead of "
                 f"{cls.__name__}."
             )
-
-    def _repr_html_(self) -> str:
-        """Settings and, once fitted, data and scores, for notebooks."""
-        usual = {
-            name: one.default for name, one in inspect.signature(type(self)).parameters.items()
-        }
-        model, history = getattr(self, "model_", None), getattr(self, "history_", ())
-        settings = self.get_params(deep=False)
-        return estimator_html(type(self).__name__, settings, usual, model, history)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     @property
     def _model(self) -> Model:

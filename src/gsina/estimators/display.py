@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from html import escape
 from typing import Any
@@ -17,6 +18,21 @@ STYLE = "border-collapse:collapse;margin:.3em 0 .6em;font:13px/1.4 system-ui,san
 CELL = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
 
 Rows = list[tuple[str, str]]
+
+
+class DisplayMixin:
+    """Shows an estimator in notebooks."""
+
+    def _repr_html_(self) -> str:
+        """Settings and, once fitted, data and scores."""
+        parameters = inspect.signature(type(self)).parameters
+        usual = {name: one.default for name, one in parameters.items()}
+        model, history = getattr(self, "model_", None), getattr(self, "history_", ())
+        settings = {name: getattr(self, name) for name in parameters}
+        return estimator_html(type(self).__name__, settings, usual, model, history)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
 def estimator_html(
