@@ -33,6 +33,7 @@ UNTESTED = 60
 ACROSS = {
     "cli/kept_weights": "short runs of every kind of data give the weights that they always gave",
     "cli/one_path": "every command takes every run folder",
+    "estimators/battery": "the same checks for every estimator",
     "methods/battery": "the same checks for every method",
     "runs/kept": "folders and names of results of earlier versions",
     "architecture": "the rules of this file",

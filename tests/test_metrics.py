@@ -129,14 +129,21 @@ def test_rmse() -> None:
     y = torch.tensor([[2.0, 2.0], [5.0, NAN]])
     assert metrics.rmse(predicted, y, NUMBERS) == pytest.approx(math.sqrt((1 + 0 + 4) / 3))
     assert math.isnan(metrics.rmse(predicted, torch.full((2, 2), NAN), NUMBERS))
+    assert metrics.scaled_rmse(predicted, y, NUMBERS) == pytest.approx(
+        sum(metrics.rmse(predicted[:, [i]], y[:, [i]], NUMBERS) for i in (0, 1)) / 2
+    )
+    half = torch.cat([y[:, :1], torch.full((2, 1), NAN)], 1)
+    only = metrics.rmse(predicted[:, :1], y[:, :1], NUMBERS)
+    assert metrics.scaled_rmse(predicted, half, NUMBERS) == pytest.approx(only)
+    assert math.isnan(metrics.scaled_rmse(predicted, torch.full((2, 2), NAN), NUMBERS))
 
 
 @pytest.mark.parametrize("name", OF_PREDICTIONS)
 def test_without_any_label_nothing_is_made_up(name: str) -> None:
-    task = NUMBERS if name == "rmse" else BINARY
+    task = NUMBERS if "rmse" in name else BINARY
     nothing = torch.full((4, 2), NAN)
     assert math.isnan(metrics.METRICS[name].function(torch.randn(4, 2), nothing, task))
-    if name != "rmse":
+    if "rmse" not in name:
         missing = torch.full((4,), -1)
         assert math.isnan(metrics.METRICS[name].function(torch.randn(4, 3), missing, CLASSES))
 

@@ -1,7 +1,7 @@
 """Metrics of predictions and of explanations.
 
 Predictions: accuracy, balanced accuracy, ROC-AUC and PR-AUC with missing labels, Matthews
-correlation, macro F1, RMSE, R2.
+correlation, macro F1, RMSE (of several targets in standard deviations), R2.
 Explanations: ROC-AUC of edge attention against ground truth (pooled and per graph), precision@k.
 All take tensors and return Python floats; a value that is not defined (no label, one class only)
 is NaN, never a made-up number. :data:`METRICS` is the only list of them; it needs no torch.
@@ -136,6 +136,18 @@ def rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
     return float((predicted[known].double() - y[known].double()).square().mean().sqrt())
 
 
+def scaled_rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
+    """Mean over outputs of the root of the mean squared error; outputs without labels don't count.
+
+    Of targets in different units, errors and labels must be divided by the standard deviation of
+    the target first, as they are in training.
+    """
+    columns = zip(predicted.T, y.view_as(predicted).T, strict=True)
+    found = [rmse(guess[:, None], truth[:, None], task) for guess, truth in columns]
+    known = [value for value in found if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan
+
+
 def r2(predicted: Tensor, y: Tensor, task: HasKind) -> float:
     """Coefficient of determination, mean over outputs; constant or missing outputs do not count."""
     y = y.view_as(predicted)
@@ -258,6 +270,7 @@ class Metric:
         selects: Whether it may be the main metric of a task.
         threshold_by: The metric that a threshold on probabilities is chosen by where this is the
             main one: itself, or if it knows no threshold the one nearest to it.
+        one_target: The metric of a single target, for one that needs several on one scale.
     """
 
     name: str
@@ -269,6 +282,12 @@ class Metric:
     reported: tuple[str, ...] = ()
     selects: bool = True
     threshold_by: str = ""
+    one_target: str = ""
+
+    @property
+    def of_one_target(self) -> str:
+        """The metric that says the same of one target."""
+        return self.one_target or self.name
 
     def text(self, value: float | None) -> str:
         """A value as people read it: shares in percent, a dash where there is none."""
@@ -302,6 +321,15 @@ METRICS: dict[str, Metric] = {
         Metric("mcc", "MCC", mcc, CLASSES, unit="", threshold_by="mcc"),
         Metric("f1", "F1", f1, CLASSES, reported=("multiclass",), threshold_by="f1"),
         Metric("rmse", "RMSE", rmse, ("regression",), larger_is_better=False, unit="target"),
+        Metric(
+            "scaled_rmse",
+            "RMSE / SD",
+            scaled_rmse,
+            ("regression",),
+            larger_is_better=False,
+            unit="",
+            one_target="rmse",
+        ),
         Metric("r2", "R2", r2, ("regression",), unit="", reported=("regression",), selects=False),
         Metric("explanation_auc", "explanation ROC-AUC", explanation_auc),
         Metric(

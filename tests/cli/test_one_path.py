@@ -54,12 +54,14 @@ def test_every_run_predicts_and_explains(gsina, tmp_path):
     assert gsina("train", *SMALL, "--out", "named").exit_code == 0
     graphs(tmp_path / "new.jsonl")
     assert gsina("predict", "named", "new.jsonl", "--attention", "-o", "out.csv").exit_code == 0
-    assert len((tmp_path / "out.csv").read_text().splitlines()) == 4
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert len(lines) == 4
+    assert "probability_cycle,probability_house,probability_crane" in lines[0]
     assert gsina("explain", "named", "new.jsonl", "-o", "page.html").exit_code == 0
     assert "g5" in (tmp_path / "page.html").read_text()
     graphs(tmp_path / "narrow.jsonl", width=2)
     wrong = gsina("predict", "named", "narrow.jsonl", "-o", "narrow.csv")
-    assert wrong.exit_code == 0  # a bad row costs that row
+    assert wrong.exit_code == 1  # a bad row costs that row, and here all are bad
     assert "its nodes have 2 features" in (tmp_path / "narrow.csv").read_text()
     assert "its nodes have 2 features" in " ".join(wrong.output.split())
     nothing = gsina("explain", "named", "narrow.jsonl", "-o", "narrow.html")

@@ -133,3 +133,32 @@ def test_units_of_graphs_do_not_matter(gsina, tmp_path):
         rows = list(csv.DictReader(file))
     right = [row["prediction"] == row["label"] for row in rows]
     assert sum(right) / len(right) > 0.9
+
+
+def test_tables_as_they_are(gsina, tmp_path):
+    """Text, empty cells and columns of edges; the weights of edges have the user's own names."""
+    lines, pairs = ["acc,label,city,age"], ["from,to,kind,weight"]
+    for node in range(40):
+        good, age = node % 2 == 0, "" if node % 5 == 0 else node
+        lines.append(f"n{node},{int(good)},{'Bern' if good else 'Ulm'},{age}")
+        pairs.append(f"n{node},n{(node + 2) % 40},{'kin' if good else 'work'},{node / 40}")
+    (tmp_path / "nodes.csv").write_text("\n".join(lines))
+    (tmp_path / "edges.csv").write_text("\n".join(pairs))
+    ends = ("--id", "acc", "--edge-source", "from", "--edge-target", "to")
+    features = ("--edge-feature", "kind", "--edge-feature", "weight")
+    done = gsina("train", *TABLES, *ends, *features, "--epochs", 2, "--out", "run")
+    assert done.exit_code == 0, done.output
+    assert load_model(tmp_path / "run").architecture.backbone == "gin"
+    (tmp_path / "nodes.csv").write_text("acc,city,age\na,Bern,1\nb,Oslo,\n")
+    (tmp_path / "edges.csv").write_text("from,to,kind,weight\na,b,kin,\n")
+    done = gsina("predict", "run", *TABLES, "--attention", "-o", "out.csv")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "empty cells of nodes.csv count as the training mean: age (1)." in said
+    assert "not in the training rows are taken together: city (1 rows)." in said
+    header, first, *_ = (tmp_path / "out-edges.csv").read_text().splitlines()
+    assert header == "from,to,weight"
+    assert first.startswith("a,b,")
+    done = gsina("train", *TABLES, *ends, *features, "--backbone", "gcn", "--out", "other")
+    assert done.exit_code == 2
+    assert "gcn does not use features of edges; leave --edge-feature out" in done.stderr

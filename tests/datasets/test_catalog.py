@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gsina.datasets import DATASETS, degree_shift, drugood, ogbg, size_shift
+from gsina.datasets import DATASETS, degree_shift, drugood, load_dataset, ogbg, size_shift
 from gsina.errors import MissingFileError
 from gsina.graphs.task import LEVELS
 from gsina.metrics import METRICS
@@ -65,3 +65,19 @@ def test_the_files_are_those_of_the_loader(folder: Path, name: str, form: int) -
     with pytest.raises(ValueError, match=r".") as caught:
         entry.load()
     assert not isinstance(caught.value, MissingFileError)
+
+
+@pytest.mark.parametrize("name", ["spmotif", "spmotif-struc", "spmotif-mixed"])
+def test_classes_have_their_natural_names(folder: Path, name: str) -> None:
+    assert load_dataset(name, num_per_class=2).class_names == ("cycle", "house", "crane")
+    assert load_dataset(name, num_per_class=2).class_names  # also from the cache
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", [n for n, e in DATASETS.items() if e.classes and FILES[n]])
+def test_there_are_as_many_names_as_classes(name: str) -> None:
+    if not DATASETS[name].at_hand():
+        pytest.skip("its files are not here")
+    dataset = load_dataset(name)
+    outputs = dataset.task.outputs
+    assert len(dataset.class_names) == (outputs if dataset.task.kind == "multiclass" else 2)

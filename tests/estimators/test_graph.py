@@ -18,27 +18,14 @@ from torch import nn
 from torch_geometric.data import Data
 
 import tiny
+from estimator_cases import FEW, nodes, shapes
 from gsina import GraphClassifier, GraphRegressor, NodeClassifier
 from gsina.formats import from_pyg, read_data_file, read_graphs
 from gsina.graphs.packed import PackedGraphs
 from gsina.models.folder import load_model
 from gsina.models.predict import predict_files
 
-FEW = {"hidden_channels": 8, "num_layers": 2, "epochs": 2, "dropout": 0.0, "batch_size": 16}
 QUICK = {**FEW, "epochs": 25, "learning_rate": 2e-2, "patience": None}
-
-
-def shapes(count: int = 40) -> tuple[list[Data], list[str]]:
-    """Rings and stars, which a network tells apart by the degrees."""
-    graphs, labels = [], []
-    for number in range(count):
-        size = 5 + number % 3
-        ring = number % 2 == 0
-        edges = [(i, (i + 1) % size) if ring else (0, i) for i in range(size) if ring or i]
-        index = torch.tensor([*edges, *((b, a) for a, b in edges)]).T
-        graphs.append(Data(x=torch.ones(size, 1), edge_index=index))
-        labels.append("ring" if ring else "star")
-    return graphs, labels
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +132,25 @@ def test_a_model_of_own_data_reads_new_files(tmp_path):
     assert [row["prediction"] for row in rows] == model.predict(graphs).tolist()
 
 
+def test_smiles_and_a_saved_model_that_reads_them_again(tmp_path):
+    pytest.importorskip("rdkit")
+    smiles, labels = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"] * 4, ["yes", "no"] * 8
+    model = GraphClassifier(**FEW).fit(smiles, labels, val=(smiles[:4], labels[:4]))
+    assert model.predict_proba(["CCO"]).shape == (1, 2)
+    assert [len(one.node) for one in model.explain(smiles[:2])] == [3, 3]
+    model.save(tmp_path / "model")
+    again = GraphClassifier.load(tmp_path / "model")
+    expected = model.predict_proba(smiles)
+    assert (again.predict_proba(smiles) == expected).all()
+    (tmp_path / "new.csv").write_text("\n".join(["smiles", *smiles, "C(("]))
+    predict_files(load_model(tmp_path / "model"), [tmp_path / "new.csv"], tmp_path / "out.csv")
+    rows = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[1] for row in rows] == [*model.predict(smiles), ""]
+    for ask in (model.predict, lambda some: GraphClassifier(**FEW).fit(some, labels[:3])):
+        with pytest.raises(ValueError, match=r"1 of 3 molecules .* position 2 \('C\(\('\)"):
+            ask(["CCO", "C", "C(("])
+
+
 def test_scores_of_own_nodes_whose_classes_are_text(tmp_path):
     torch.save(nodes().to_dict(), tmp_path / "a.pt")
     own = read_data_file(tmp_path / "a.pt")
@@ -181,6 +187,10 @@ def test_regression_is_in_the_units_of_the_target(tmp_path):
     assert model.score(graphs, y) > 0.4
     assert model.rmse(graphs, y) < 35
     assert model.predict(graphs).shape == (40,)
+    assert model.history_[-1]["val"]["rmse"] > 1  # of numbers whose deviation is 41
+    both = GraphRegressor(**FEW).fit(graphs, np.stack([y, np.ones(40)], 1))
+    assert both.rmse(graphs, np.stack([y, np.ones(40)], 1)).shape == (2,)
+    assert both.score(graphs, np.stack([y, np.ones(40)], 1)) < 1
     model.save(tmp_path)
     assert (GraphRegressor.load(tmp_path).predict(graphs) == model.predict(graphs)).all()
     with pytest.raises(ValueError, match="GraphRegressor instead of GraphClassifier"):
@@ -280,22 +290,6 @@ def test_features_that_are_not_finite_are_told(fitted):
 def test_settings_that_make_no_sense(settings, message):
     with pytest.raises(ValueError, match=message):
         GraphClassifier(**settings).fit(*shapes(12))
-
-
-def nodes() -> Data:
-    """Two communities with noisy features."""
-    torch.manual_seed(0)
-    y = torch.arange(60) % 2
-    pairs = torch.randint(0, 60, (2, 600))
-    same = y[pairs[0]] == y[pairs[1]]
-    return Data(
-        x=torch.randn(60, 4) + 2 * y.view(-1, 1),
-        edge_index=pairs[:, same],
-        y=y,
-        train_mask=torch.arange(60) < 30,
-        val_mask=(torch.arange(60) >= 30) & (torch.arange(60) < 45),
-        test_mask=torch.arange(60) >= 45,
-    )
 
 
 def test_nodes(tmp_path):

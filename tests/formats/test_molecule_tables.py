@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 
 from gsina import files
 from gsina.formats import read_molecules, stream_molecules
+from gsina.formats.molecule_tables import read_again
 from gsina.formats.table import read_columns
 from gsina.graphs.task import Task
 from gsina.molecules import prepare
@@ -82,7 +84,7 @@ def test_text_numbers_and_many_targets(tmp_path: Path) -> None:
     assert read("word").class_names == ("no", "yes")
     assert read("value").task == Task("regression", 1, "rmse")
     assert read("class").task == Task("multiclass", 3, "accuracy")
-    assert read("value", "class").task == Task("regression", 2, "rmse")
+    assert read("value", "class").task == Task("regression", 2, "scaled_rmse")
     with pytest.raises(ValueError, match="row 2: target 'word' is 'no'; expected a number"):
         read("word", kind="regression")
 
@@ -230,3 +232,110 @@ def test_real_molecules_by_scaffold(name: str, target: str) -> None:
     assert own.origin.rows["test"] == tuple(sorted(test + 2))
     assert own.origin.rows["val"] == tuple(sorted(val + 2))
     assert sorted(own.origin.rows["train"] + own.origin.rows["id_test"]) == sorted(train + 2)
+
+
+def test_an_inchi_is_a_molecule_too(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    codes = [chem.MolToInchi(chem.MolFromSmiles(text)) for text in SMILES]
+    rows = [f'"{code}",{i % 2}' for i, code in enumerate([*codes, "InChI=1S/nothing"])]
+    path = table(tmp_path / "codes.csv", rows, "inchi,active")
+    data = read_molecules(path, smiles="inchi", targets=["active"], split="random")
+    assert data.origin.unreadable == ((12, "it is not a valid InChI"),)
+    named = dict(zip(data.origin.names["test"], data.origin.rows["test"], strict=True))
+    assert all(name == codes[row - 2] for name, row in named.items())
+    benzene = codes[1]
+    assert featurise(benzene).x[:, 0].tolist() == [5] * 6
+
+
+def test_a_line_break_in_a_smiles_is_not_cut_silently(tmp_path: Path) -> None:
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(SMILES)]
+    path = table(tmp_path / "broken.csv", [*rows, '"CCO\nCCN",1', '"CC\n",0'])
+    data = read_molecules(path, smiles="smiles", targets=["active"], split="random")
+    assert data.origin.unreadable == ((12, "it has a line break inside"),)
+    (chunk,) = stream_molecules(path, "smiles")
+    assert chunk.reasons == {10: "it has a line break inside"}
+
+
+def test_several_molecules_per_row(tmp_path: Path) -> None:
+    rows = [f"{smiles},{'O' if i % 3 else 'CCl'},{i % 2}" for i, smiles in enumerate(SMILES)]
+    path = table(tmp_path / "pairs.csv", [*rows, "CC,,1"], "solute,solvent,active")
+    columns = ["solute", "solvent"]
+    data = read_molecules(
+        path, smiles=columns, targets=["active"], split="random", features=["rdkit"]
+    )
+    assert data.node_sizes == (*ATOM_FEATURE_SIZES, 2)
+    assert data.origin.unreadable == ((12, "solvent: the cell of the SMILES is empty"),)
+    assert data.origin.reading["columns"]["smiles"] == columns
+    assert data.origin.names["test"][0] in {
+        f"{s}.{'O' if i % 3 else 'CCl'}" for i, s in enumerate(SMILES)
+    }
+    names = data.origin.reading["descriptors"]["names"]
+    assert {"solute: MolWt", "solvent: MolWt"} <= set(names)
+    # A new file may call its columns otherwise.
+    new = table(tmp_path / "new.csv", ["CCO,O"], "a,b")
+    again = read_again([new], data.origin.reading, ["a", "b"])
+    (chunk,) = again.chunks
+    assert again.name_of(chunk.rows[0]) == "CCO.O"
+    assert chunk.graphs.num_graph_features == len(names)
+    assert chunk.graphs.x[:, -1].tolist() == [0, 0, 0, 1]
+    with pytest.raises(ValueError, match=r"2 molecules per row \(solute, solvent\), got 1"):
+        read_again([new], data.origin.reading, ["a"])
+    with pytest.raises(ValueError, match="each of them once"):
+        read_molecules(path, smiles=["solute", "solute"], targets=["active"])
+
+
+@pytest.mark.parametrize(
+    ("split", "cells"),
+    [
+        ("own", ["train"] * 5 + ["", "val", "val", "test", "test"]),
+        ("time", [*map(str, range(5)), "", *map(str, range(6, 10))]),
+        ("column", ["a"] * 5 + ["", "b", "b", "c", "c"]),
+    ],
+)
+def test_an_empty_cell_of_a_split_column_is_in_no_split(
+    tmp_path: Path, split: str, cells: list[str]
+) -> None:
+    rows = [f"{smiles},{i % 2},{cells[i]}" for i, smiles in enumerate(SMILES)]
+    path = table(tmp_path / "gap.csv", rows, "smiles,active,part")
+    data = read_molecules(
+        path, smiles="smiles", targets=["active"], split=split, split_column="part"
+    )
+    assert "1 rows have an empty 'part' and are in no split." in data.notes
+    found = sorted(row for rows in data.origin.rows.values() for row in rows)
+    assert found == [row for row in range(2, 12) if row != 7]
+    empty = table(tmp_path / "e.csv", ["C,1,", "CC,0,", "CCC,1,"], "smiles,active,part")
+    with pytest.raises(ValueError, match=r"e\.csv: column 'part' is empty in all 3 rows"):
+        read_molecules(empty, smiles="smiles", targets=["active"], split=split, split_column="part")
+
+
+def test_columns_without_a_use_are_named(small: Path) -> None:
+    note = "columns of small.csv that are not used: year."
+    data = read_molecules(small, smiles="smiles", targets=["active"])
+    assert note in data.notes
+    used = read_molecules(
+        small, smiles="smiles", targets=["active"], split="time", split_column="year"
+    )
+    assert not any("not used" in one for one in used.notes)
+
+
+def test_a_zero_byte_costs_its_row(tmp_path: Path) -> None:
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(SMILES)]
+    path = table(tmp_path / "zero.csv", [*rows, "CC\0C,1", "CCCCC,0"])
+    data = read_molecules(path, smiles="smiles", targets=["active"], split="random")
+    assert data.origin.unreadable == ((12, "it has a zero byte"),)
+    assert sum(map(len, data.splits.values())) == 11
+    (chunk,) = stream_molecules(path, "smiles")
+    assert chunk.reasons == {10: "it has a zero byte"}
+
+
+def test_a_giant_molecule_does_not_stall_the_scaffolds(tmp_path: Path) -> None:
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate([*SMILES, "C" * 5000])]
+    path = table(tmp_path / "giant.csv", rows)
+    began = time.perf_counter()
+    data = read_molecules(
+        path, smiles="smiles", targets=["active"], features=["rdkit"], split="scaffold"
+    )
+    assert time.perf_counter() - began < 30  # RDKit's scaffold alone takes minutes
+    notes = " ".join(data.notes)
+    assert "1 molecules have more than 500 atoms; their scaffolds are not sought" in notes
+    assert "1 molecules lack some descriptors (those of more than 200 atoms have none)" in notes

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from gsina.formats import edge_lists, read_node_graph, read_nodes
 from gsina.formats import node_tables as nodes
-from gsina.formats import read_node_graph, read_nodes
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 
@@ -105,6 +106,17 @@ def test_ones_own_split_and_gaps(tmp_path: Path) -> None:
         read(ring(tmp_path, node1="acc-1,ok,1,1,r0,2024-01-02,nope"), split_column="fold")
 
 
+@pytest.mark.parametrize(("option", "column"), [("environment", "region"), ("time", "day")])
+def test_an_empty_cell_of_a_split_column_is_in_no_split(
+    tmp_path: Path, option: str, column: str
+) -> None:
+    row = {"region": "acc-1,fraud,1,1,,2024-01-02,train", "day": "acc-1,fraud,1,1,r0,,train"}
+    own = read(ring(tmp_path, node1=row[column]), **{option: column})
+    assert f"1 nodes have an empty {column!r} and are in no split." in own.notes
+    assert not any("acc-1" in own.origin.names[part] for part in own.splits)
+    assert own.origin.names["test"] == tuple(f"acc-{i}" for i in range(16, 20))
+
+
 def test_missing_labels_are_masked_and_counted(tmp_path: Path) -> None:
     own = read(ring(tmp_path, node2="acc-2,,1,1,r0,2024-01-03,train"), split_column="fold")
     assert "1 of 20 rows have no label and do not count." in own.notes
@@ -140,8 +152,9 @@ NODE = "r0,2024-01-02,train"
         ({"node4": f",ok,1,1,{NODE}"}, "row 6 of nodes.csv: the id '' is empty"),
         ({"node4": "acc-4,ok"}, "row 6 of nodes.csv: it has 2 cells"),
         ({"node4": f"acc-4,ok,old,1,{NODE}"}, "row 6 of nodes.csv: the feature 'age' is 'old'"),
-        ({"node4": f"acc-4,ok,1,,{NODE}"}, "row 6 of nodes.csv: the feature 'amount' is empty"),
-        ({"node4": f"acc-4,ok,1,nan,{NODE}"}, "row 6 of nodes.csv: the feature 'amount' is 'nan'"),
+        ({"node4": f"acc-4,ok,1,inf,{NODE}"}, "row 6 of nodes.csv: the feature 'amount' is 'inf'"),
+        ({"node4": f'acc-4,ok,1,"1,5",{NODE}'}, "'amount' is '1,5', .* it has a decimal comma"),
+        ({"node4": f"acc-4,ok,1,<1646,{NODE}"}, "'amount' is '<1646', .* it is a bound and not"),
         (
             {"node4": f"acc-4,ok,1,1e60,{NODE}"},
             "row 6 of nodes.csv: the feature 'amount' is 1e60, which is too large for 32 bits",
@@ -183,9 +196,9 @@ def test_messages_name_the_file_and_say_what_to_do(tmp_path: Path) -> None:
     bad = ring(tmp_path, node1="acc-1,ok,1,1,r0,soon,train")
     with pytest.raises(ValueError, match=r"row 3 of nodes\.csv: column 'day' is 'soon'.*correct"):
         read(bad, time="day")
-    bad = ring(tmp_path, node1="acc-1,ok,1,1,,2024-01-02,train")
-    with pytest.raises(ValueError, match=r"row 3 of nodes\.csv: column 'region' is empty.*fill"):
-        read(bad, environment="region")
+    rows = {f"node{i}": f"acc-{i},{i % 2},1,1,,2024-01-02,train" for i in range(COUNT)}
+    with pytest.raises(ValueError, match=r"nodes\.csv: column 'region' is empty in all 20 .*fill"):
+        read(ring(tmp_path, **rows), environment="region")
     bad = ring(tmp_path, edge4="acc-4,acc-99", edge7="acc-98,acc-99")
     with pytest.raises(ValueError, match=r"row 6 .*'acc-99', which is no id .*\(2 rows have such"):
         read(bad)
@@ -210,6 +223,7 @@ def test_one_class_in_training_is_named(tmp_path: Path) -> None:
 
 def test_bad_rows_of_later_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "BLOCK", 3)
+    monkeypatch.setattr(edge_lists, "BLOCK", 3)
     assert read(ring(tmp_path)).train.x[:, 0].tolist() == list(range(COUNT))
     with pytest.raises(ValueError, match=r"row 12 of edges.csv"):
         read(ring(tmp_path, edge10="acc-4,nowhere"))
@@ -217,8 +231,6 @@ def test_bad_rows_of_later_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_columns_and_empty_tables(tmp_path: Path) -> None:
     paths = ring(tmp_path)
-    with pytest.raises(ValueError, match=r"feature 'region' is 'r0', expected a number.*features="):
-        read_nodes(**paths)
     with pytest.raises(ValueError, match=r"unknown column of nodes.csv 'lable'"):
         read(paths, label="lable")
     with pytest.raises(ValueError, match=r"unknown column of edges.csv 'from'"):
@@ -237,3 +249,78 @@ def test_a_graph_without_labels(tmp_path: Path) -> None:
     assert found.graphs.x.tolist() == [[1], [2]]
     assert found.graphs.node_y is None
     assert (found.names, found.rows, found.cells) == (("a", "b"), (2, 3), {"note": ["x", "y"]})
+
+
+def people(folder: Path, **changes: str) -> dict[str, Path]:
+    """Twelve people with a city, an age and a name each; edges with a weight and a kind."""
+    cities = ["Bern", "Ulm", "Bern", "Ulm", "Linz", "Bern", "Ulm", "Bern", "Graz", "", "Rom", "Ulm"]
+    ages = ["20", "30", "", "40", "50", "60", "70", "80", "", "90", "25", "35"]
+    fold = ["train"] * 6 + ["val"] * 3 + ["test"] * 3
+    node_rows = [f"{i},{'ab'[i % 2]},{cities[i]},{ages[i]},Person {i},{fold[i]}" for i in range(12)]
+    paths = write(folder, node_rows, [], "id,label,city,age,name,fold")
+    edge_rows = [f"{i},{(i + 1) % 12},{i / 4},{('kin', 'work')[i % 2]},x" for i in range(12)]
+    for name, row in changes.items():
+        edge_rows[int(name[4:])] = row
+    paths["edges_csv"].write_text("\n".join(["source,target,weight,kind,more", *edge_rows]) + "\n")
+    return paths
+
+
+def test_categories_and_gaps_are_features(tmp_path: Path) -> None:
+    own = read_nodes(**people(tmp_path), split_column="fold")
+    # Of the training rows: Bern and Ulm come back, the mean age is 40 (one is missing).
+    assert own.train.x.tolist()[:3] == [[1, 0, 0, 20, 0], [0, 1, 0, 30, 0], [1, 0, 0, 40, 1]]
+    assert own.train.x[4, :3].tolist() == [0, 0, 1]  # Linz, once
+    assert own.train.x[8].tolist() == [0, 0, 1, 40, 1]  # Graz was never seen, and no age
+    assert own.scaling["node"]["mean"][:3] == [0, 0, 0]
+    assert own.scaling["node"]["scale"][:3] == [1, 1, 1]
+    assert own.scaling["node"]["mean"][3:] == [40, 0]
+    notes = " ".join(own.notes)
+    assert "empty cells of nodes.csv count as the training mean: age (2)." in notes
+    assert "taken together: city (4 rows)." in notes
+    assert "not used: name (12 different texts)." in notes
+    assert own.origin.reading["features"] == ["city", "age"]
+    assert json.loads(json.dumps(own.origin.reading)) == own.origin.reading
+    with pytest.raises(ValueError, match=r"'name' of nodes\.csv has 12 different texts in 12 rows"):
+        read_nodes(**people(tmp_path), features=["name"])
+
+
+def test_columns_of_the_edge_table_are_features_of_edges(tmp_path: Path) -> None:
+    own = read_nodes(
+        **people(tmp_path, edge2="1,2,9,kin,x"),  # repeats an edge: it does not count
+        features=["age"],
+        edge_features=["weight", "kind"],
+        directed=True,
+    )
+    assert own.train.edge_attr is not None
+    assert own.train.edge_attr.shape == (11, 4)
+    assert own.train.edge_attr[2].tolist() == [0.75, 0, 1, 0]
+    assert own.scaling["edge"]["mean"][1:] == [0, 0, 0]
+    assert any("edges.csv that are not used: more (--edge-feature" in note for note in own.notes)
+    both = read_nodes(**people(tmp_path), features=["age"], edge_features=["weight"])
+    pairs = both.train.edge_index.t().tolist()
+    attr = both.train.edge_attr
+    assert attr is not None
+    assert attr[pairs.index([2, 3])] == attr[pairs.index([3, 2])] == 0.5
+    bare = read_nodes(**people(tmp_path), features=[], edge_features=["weight"])
+    assert bare.scaling["node"] == {"mean": [0], "scale": [1]}  # a constant 1 stays 1
+    assert bare.scaling["edge"]["mean"] == pytest.approx([11 / 8])
+    for name, why in (("source", "is an end of the edges"), ("none", "unknown column")):
+        with pytest.raises(ValueError, match=why):
+            read_nodes(**people(tmp_path), edge_features=[name])
+
+
+def test_new_tables_are_read_as_in_training(tmp_path: Path) -> None:
+    own = read_nodes(**people(tmp_path), split_column="fold", edge_features=["kind"])
+    new = tmp_path / "new"
+    new.mkdir()
+    paths = write(new, ["a,Ulm,", "b,Oslo,33"], [], "id,city,age")
+    paths["edges_csv"].write_text("kind,target,source\nfriend,a,b\n")
+    found = nodes.read_again(list(paths.values()), own.origin.reading, None)
+    assert found.graphs.x.tolist() == [[0, 1, 0, 40, 1], [0, 0, 1, 33, 0]]
+    assert found.graphs.edge_attr is not None
+    assert found.graphs.edge_attr.tolist() == [[0, 0, 1]] * 2
+    # A model of an earlier version has no mean for an empty cell.
+    old = own.origin.reading | {"features": ["age"]}
+    del old["encoding"]
+    with pytest.raises(ValueError, match=r"row 2 of nodes\.csv: the feature 'age' is empty"):
+        nodes.read_again(list(paths.values()), old, None)

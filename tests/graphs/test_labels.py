@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from gsina.errors import InputError
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.task import Task
 
@@ -77,7 +78,7 @@ def test_many_targets() -> None:
     assert (found.target_names, found.class_names) == (("a", "b"), ())
     assert found.y.nan_to_num(-1).tolist() == [[0, 0], [1, 1], [-1, 1]]
     numbers = read_labels({"a": ["0", "1", ""], "b": ["0.1", "2", "3"]}, ROWS[:3])
-    assert numbers.task == Task("regression", 2, "rmse")
+    assert numbers.task == Task("regression", 2, "scaled_rmse")
 
 
 @pytest.mark.parametrize(
@@ -101,3 +102,25 @@ def test_many_targets() -> None:
 def test_bad_targets(cells: dict[str, list[str]], kind: TargetKind, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_labels(cells, ROWS[: len(next(iter(cells.values()), []))], kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("5.1 <1646 12.5 7", "row 3: target 'y' is '<1646', expected a number .* it is a bound"),
+        ("1,5 2,7 3,1 2,7", "row 2: target 'y' is '1,5', expected a number .* a decimal comma"),
+        ("a b inf b", "row 4: target 'y' is 'inf', which is no finite number; correct"),
+        ("1 0 1e400 1", "row 4: target 'y' is '1e400', which is no finite number"),
+    ],
+)
+def test_what_is_neither_a_number_nor_a_class(cells: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_labels({"y": cells.split()}, range(2, 6))
+
+
+def test_bounds_alone_are_classes() -> None:
+    assert read_labels({"y": ["<10", ">20", "<10"]}, range(3)).class_names == ("<10", ">20")
+    found = read_labels({"y": ["1,5", "2,5", "1,5"]}, range(3), kind="classification")
+    assert found.class_names == ("1,5", "2,5")
+    with pytest.raises(InputError, match=r"expected a number for regression, .*; it is a bound"):
+        read_labels({"y": ["1", "<2", "3"]}, range(3), kind="regression")

@@ -345,3 +345,19 @@ def test_node_level_labels_travel_through_batches_and_pyg() -> None:
         pyg = there.to_pyg()
         assert torch.equal(pyg.train_mask, there.mask)
         assert_same(Batch.from_pyg(pyg), there, ("x", "edge_index", "y", "mask", "node_graph"))
+
+
+def test_features_of_graphs_come_from_pyg_as_one_row_each() -> None:
+    edge_index = torch.tensor([[0, 1], [1, 0]])
+    rows = [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])]
+    data = [Data(x=torch.ones(2, 1), edge_index=edge_index, graph_attr=row) for row in rows]
+    packed = PackedGraphs.from_pyg(data)
+    assert packed.graph_attr is not None
+    assert packed.graph_attr.tolist() == [[1, 2], [3, 4]]
+    assert packed.num_graph_features == 2
+    assert packed.batch([1]).graph_attr.tolist() == [[3, 4]]
+    batch = Batch.from_pyg(PygBatch.from_data_list(data))
+    assert batch.graph_attr is not None
+    assert batch.graph_attr.tolist() == [[1, 2], [3, 4]]
+    again = PackedGraphs.from_pyg(packed.to_pyg())
+    assert torch.equal(again.graph_attr, packed.graph_attr)

@@ -85,16 +85,28 @@ def test_own_words_and_an_unknown_one() -> None:
     }
     with pytest.raises(ValueError, match="row 3: column 'fold' is 'holdout'; expected train"):
         by_marks(["train", "holdout"], range(2, 4), "fold")
-    with pytest.raises(ValueError, match="row 3: column 'fold' is ''"):
-        by_marks(["train", ""], range(2, 4), "fold")
     with pytest.raises(ValueError, match="marks no row as test"):
         by_marks(["train", "val"], range(2, 4), "fold")
 
 
-def test_times_are_numbers_or_iso_dates() -> None:
+def test_times_are_numbers_or_dates() -> None:
     assert times(["3", "1.5"], (2, 3), "t").tolist() == [3, 1.5]
     dates = ["2024-02-01", "2023-12-31T23:00:00Z", "2024-01"]
     assert times(dates, range(3), "t").argsort().tolist() == [1, 2, 0]
+    for dates in (
+        ["31.01.2024", "1.2.2024", "30.12.2023 23:00"],
+        ["01/31/2024", "02/01/2024", "12/30/2023"],
+        ["31/01/2024", "01/02/2024", "30/12/2023"],
+        ["2024/01/31", "2024/02/01", "2023/12/30"],
+        ["31 Jan 2024", "1 Feb 2024", "30 Dec 2023"],
+        ["Jan 31, 2024", "Feb 1, 2024", "Dec 30, 2023"],
+    ):
+        assert times(dates, range(3), "t").argsort().tolist() == [2, 0, 1], dates
+    assert times(["01/01/2024", "01/01/2023"], (2, 3), "t").argsort().tolist() == [1, 0]
+    with pytest.raises(ValueError, match=r"d\.csv: column 't' .* either way round; write them as"):
+        times(["01/02/2024", "03/04/2024"], (2, 3), "t", "d.csv")
+    with pytest.raises(ValueError, match="row 3: column 't' is 'soon'; expected a date"):
+        times(["31.01.2024", "soon"], (2, 3), "t")
     with pytest.raises(ValueError, match="row 3: column 't' is '31/12/2024'; expected a date"):
         times(["2024-01-01", "31/12/2024"], (2, 3), "t")
     with pytest.raises(ValueError, match="row 3: column 't' is ''; expected a number"):

@@ -14,6 +14,7 @@ import torch
 
 import tiny
 from gsina.files import load_tensors, save_tensors
+from gsina.graphs.classes import Numbers
 from gsina.graphs.task import Task
 from gsina.methods import METHODS
 from gsina.models import folder as model_folder
@@ -223,7 +224,7 @@ def test_scale_forgets_missing_numbers_and_keeps_constants():
     assert torch.equal(scale.restore(scale.remove(y))[:2], y[:2])
 
 
-def test_scores_of_regression_are_in_units():
+def test_scores_of_regression_are_in_units(tmp_path):
     task = Task("regression", 1, "rmse")
     splits = {
         name: replace(part, y=100 + 10 * part.y.float().view(-1, 1))
@@ -233,8 +234,35 @@ def test_scores_of_regression_are_in_units():
     spec = named_spec("gin", data.train.num_features, data.train.num_edge_features, SIZES)
     told: list[dict[str, dict[str, float]]] = []
     plan = Plan(spec, settings=Settings(epochs=1))
-    done = train_model(data, plan, listeners=[OnEpoch(told.append)])
+    done = train_model(data, plan, out=tmp_path, listeners=[OnEpoch(told.append)])
+    (logged,) = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
+    assert logged == {**told[0], "epoch": 1}  # the log and the screen agree
+    assert done.records == told
     scores = score_splits(done.model, data)[0]
     assert {"rmse", "r2", "loss"} <= scores["test"].keys()
     assert 80 < float(done.model.predict(data.test).logits.mean()) < 130
     assert told[0]["val"]["rmse"] == pytest.approx(scores["val"]["rmse"], rel=1e-4)
+
+
+def test_errors_of_several_targets_are_in_standard_deviations_and_per_target_in_units():
+    task = Numbers.of_targets(2).task
+    assert task.metric == "scaled_rmse"
+    splits = {
+        name: replace(part, y=torch.stack([part.y.float(), 1e4 * part.y.float() ** 2], 1))
+        for name, part in tiny.dataset(per_class=3).splits.items()
+    }
+    data = replace(tiny.dataset(per_class=3), task=task, splits=splits, target_names=("a", "b"))
+    spec = named_spec("gin", data.train.num_features, data.train.num_edge_features, SIZES)
+    told: list[dict[str, dict[str, float]]] = []
+    plan = Plan(spec, settings=Settings(epochs=1))
+    model = train_model(data, plan, listeners=[OnEpoch(told.append)]).model
+    scores, targets = score_splits(model, data)
+    assert told[0]["val"]["scaled_rmse"] == pytest.approx(scores["val"]["scaled_rmse"], rel=1e-4)
+    assert told[0]["val"]["loss"] == pytest.approx(scores["val"]["loss"], rel=1e-4)
+    errors = (model.predict(data.test).logits - data.test.y).square().mean(0).sqrt()
+    assert [targets[name]["test"] for name in "ab"] == pytest.approx(errors.tolist(), rel=1e-4)
+    scaled = (errors / torch.tensor(model.scale.std)).mean()
+    assert scores["test"]["scaled_rmse"] == pytest.approx(float(scaled), rel=1e-4)
+    old = replace(model, task=replace(task, metric="rmse"))  # of an earlier version
+    pooled = (model.predict(data.test).logits - data.test.y).square().mean().sqrt()
+    assert old.score(data.test)["rmse"] == pytest.approx(float(pooled), rel=1e-4)

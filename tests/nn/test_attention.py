@@ -149,7 +149,7 @@ def test_reordering_nodes_and_edges_reorders_the_weights(
     edges = torch.randperm(batch.num_edges, generator=generator)
     new_id = nodes.argsort()
     torch.manual_seed(1)
-    module = GraphSinkhornAttention(H, 0.4, scope=scope, budget=budget).eval()
+    module = GraphSinkhornAttention(H, None if budget else 0.4, scope=scope, budget=budget).eval()
     old = module(h, batch.edge_index, batch.node_graph, num_graphs=batch.num_graphs)
     new = module(
         h[nodes],

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.nn import GIN
 
 import tiny
 from attention_cases import H, example, run
+from gsina.methods.gsina import GSINA
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.ops.groups import Groups
 
@@ -117,3 +119,13 @@ def test_bad_budgets(bad: float) -> None:
 
 def test_repr_says_the_budget() -> None:
     assert "budget=8," in repr(attention(8))
+
+
+def test_a_ratio_beside_a_budget_is_refused_and_a_default_is_none() -> None:
+    with pytest.raises(ValueError, match=r"got ratio 0\.5 and budget 8; leave one out"):
+        GraphSinkhornAttention(H, 0.5, budget=8)
+    networks = GIN(H, 4, 2), GIN(H, 3, 2)
+    with pytest.raises(ValueError, match=r"got ratio 0\.3 and budget 8; leave one out"):
+        GSINA(*networks, channels=4, ratio=0.3, budget=8)
+    assert GSINA(*networks, channels=4, budget=8).attention.budget.count == 8
+    assert GraphSinkhornAttention(H).budget.share == 0.5

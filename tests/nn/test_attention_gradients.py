@@ -21,8 +21,9 @@ pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
 def test_the_kernels_get_all_settings(budget: float | None, scope: Any, node: Any) -> None:
     """A step in training by the kernels, if they were built, and by torch alone."""
     batch, h = example(undirected=True)
+    kept = {"ratio": 0.23} if budget is None else {"budget": budget}
     module = GraphSinkhornAttention(
-        H, 0.23, 0.6, 1.7, scope, budget=budget, scorer="plain", node=node, eps=0.3
+        H, temperature=0.6, noise=1.7, scope=scope, **kept, scorer="plain", node=node, eps=0.3
     ).train()
 
     def step() -> list[Tensor]:
@@ -47,7 +48,8 @@ def test_the_kernels_get_all_settings(budget: float | None, scope: Any, node: An
 def test_gradients_reach_the_embeddings(budget: float | None) -> None:
     batch, h = example(undirected=True)
     h = h.double().requires_grad_()
-    module = GraphSinkhornAttention(H, 0.4, budget=budget, scorer="plain").double().eval()
+    module = GraphSinkhornAttention(H, None if budget else 0.4, budget=budget, scorer="plain")
+    module = module.double().eval()
     target = torch.rand(batch.num_edges, dtype=torch.float64)
 
     def loss(states: Tensor) -> Tensor:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINEConv, global_add_pool
 
 import tiny
+from gsina.errors import InputError
 from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES
@@ -106,3 +109,34 @@ def test_spec_makes_fresh_networks(backbone: str) -> None:
 def test_unknown_backbone() -> None:
     with pytest.raises(ValueError, match="unknown backbone 'gni'; did you mean 'gin'"):
         NetworkSpec("gni", 4).network()
+
+
+def test_features_of_graphs_are_added_to_the_pooled_states() -> None:
+    batch = tiny.whole(tiny.ragged())
+    spec = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8}, graph_channels=3)
+    torch.manual_seed(0)
+    predictor = spec.predictor(Task("binary", 2)).eval()
+    plain = Predictor(predictor.network, predictor.head, "sum").eval()
+    encoder = predictor.graph_encoder
+    assert encoder is not None
+    features = torch.randn(batch.num_graphs, 3)
+    described = replace(batch, graph_attr=features)
+    states = plain.represent(batch) + encoder(features)
+    torch.testing.assert_close(predictor.represent(described), states)
+    torch.testing.assert_close(predictor(described), predictor.logits(states))
+    assert torch.equal(plain(described), plain(batch))  # one that was not made for them
+    with pytest.raises(InputError, match="these graphs have no graph_attr"):
+        predictor(batch)
+    with pytest.raises(InputError, match="features of whole graphs for a task of nodes"):
+        spec.predictor(Task("binary", 2, level="node"))
+
+
+def test_networks_without_features_of_graphs_start_as_before() -> None:
+    """The encoder is made last, so that it moves no other initial weight."""
+    made = []
+    for width in (0, 3):
+        torch.manual_seed(0)
+        spec = NetworkSpec("gin", tiny.FEATURES, 1, graph_channels=width)
+        made.append(spec.predictor(tiny.CLASSES).state_dict())
+    for name, value in made[0].items():
+        assert torch.equal(value, made[1][name])

@@ -49,7 +49,7 @@ def modules(x: Tensor, budget: float | None = None) -> Tensor:
     """The attention of scope batch on a ring of nodes, without noise."""
     torch.manual_seed(0)
     attention = GraphSinkhornAttention(
-        2, 0.4, noise=0.0, scope="batch", budget=budget, scorer="plain"
+        2, None if budget else 0.4, noise=0.0, scope="batch", budget=budget, scorer="plain"
     ).double()
     h = x.view(-1, 2)
     ring = torch.arange(h.size(0))

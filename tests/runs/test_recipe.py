@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gsina.runs.recipe import Recipe, check_options
+from gsina.runs.recipe import Recipe
 
 MINIMAL: dict[str, Any] = {"data": {"name": "spmotif"}, "method": {"name": "gsina"}}
 
@@ -169,10 +169,3 @@ def test_files(tmp_path: Path) -> None:
         Recipe.read(path)
     with pytest.raises(FileNotFoundError, match="there is no recipe file"):
         Recipe.read(tmp_path / "missing.toml")
-
-
-def test_options_of_anything_with_keywords_are_not_judged() -> None:
-    def load(**options: Any) -> None:
-        """Takes whatever comes."""
-
-    check_options(load, {"anything": 1}, "dataset open")

@@ -175,7 +175,7 @@ def test_the_log_and_the_callbacks(tmp_path: Path) -> None:
     assert records == progress.history
     text = (tmp_path / "log.jsonl").read_text()
     lines = [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
-    assert [line["epoch"] for line in lines] == [0, 1]
+    assert [line["epoch"] for line in lines] == [1, 2]  # as on the screen
     assert lines[0]["val"]["mcc"] is None  # not NaN, which is no JSON
     assert lines[0]["train"]["prediction"] == records[0]["train"]["prediction"]
     assert {"learning_rate", "seconds", "seconds_validation", "best"} <= lines[0].keys()

@@ -11,6 +11,7 @@ from gsina.cli import (
     bench,
     datasets,
     demo,
+    embed,
     explain,
     figure,
     methods,
@@ -44,6 +45,7 @@ app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("embed")(embed.embed)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("bench")(bench.bench)
@@ -74,6 +76,7 @@ def options(
     gsina tune molecules.csv --target active --out search     find good settings
     gsina predict run new.csv -o out.csv                      predict new rows
     gsina explain run new.csv -o page.html                    see which edges decide
+    gsina embed run new.csv -o vectors.npy                    states for other tools
     gsina train spmotif --bias 0.5      train GSINA on Spurious-Motif
     gsina datasets                      datasets to train on
     gsina methods                       methods to train

@@ -49,7 +49,7 @@ def explain(
             files,
             out,
             top=top,
-            names=smiles,
+            names=smiles or None,
             model_name=run.resolve().name,
             on_rows=count.update,
         )

@@ -23,7 +23,10 @@ def _option(type_: Any, help: str, *names: str) -> Any:
 Text, Texts, File = str | None, list[str] | None, Path | None
 #: The options of a :class:`~gsina.formats.FileOptions`, by the names of its fields.
 OPTIONS: dict[str, Any] = {
-    "smiles": _option(Text, "Column of SMILES; by default smiles."),
+    "smiles": _option(
+        Texts,
+        "Column of SMILES or InChI; by default smiles. Repeat it for rows of several molecules.",
+    ),
     "target": _option(Texts, "Column to predict; may be repeated."),
     "task": _option(Text, "Task: classification or regression; by default inferred."),
     "split": _option(
@@ -45,7 +48,18 @@ OPTIONS: dict[str, Any] = {
     "label": _option(Text, "Column of node labels; by default label."),
     "edge_source": _option(Text, "Column of the node where an edge starts; by default source."),
     "edge_target": _option(Text, "Column of the node where it ends; by default target."),
-    "feature": _option(Texts, "Column of node features; may be repeated, by default all others."),
+    "feature": _option(
+        Texts,
+        "Column of node features, numbers or categories; may be repeated, by default all others.",
+    ),
+    "edge_feature": _option(
+        Texts, "Column of the edge table that is a feature of edges; may be repeated."
+    ),
+    "features": _option(
+        Text,
+        "Features of whole molecules to use beside the graph: morgan (fingerprint), rdkit (2D "
+        "descriptors), or morgan,rdkit.",
+    ),
 }
 
 

@@ -25,7 +25,10 @@ File = Annotated[
     ),
 ]
 Smiles = Annotated[
-    str | None, typer.Option(help="Column of SMILES; by default that of the training file.")
+    list[str] | None,
+    typer.Option(
+        help="Column of SMILES, repeated for several; by default those of the training file."
+    ),
 ]
 Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, for models of nodes.")]
 Edges = Annotated[Path | None, typer.Option(help="Table of the edges between them.")]
@@ -108,19 +111,20 @@ def predict(
             model,
             files,
             out,
-            names=smiles,
+            names=smiles or None,
             with_attention=attention,
             coverage=coverage,
             shift=shift,
             on_rows=count.update,
         )
-    for note in done.notes:
-        show.say(f"note: {note}")
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
+    for note in done.notes:
+        show.say(f"note: {note}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
+    show.exit_if_nothing(done.rows, done.unreadable, done.first_reason)
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(
@@ -158,12 +162,20 @@ def open_model(
     return model, files
 
 
-def check_out(out: Path, files: tuple[Path, ...], force: bool) -> None:
-    """Refuse to overwrite the input, and without ``force`` any file."""
+def check_out(
+    out: Path,
+    files: tuple[Path, ...],
+    force: bool,
+    suffixes: tuple[str, ...] = (".csv", ".jsonl", ".html"),
+) -> None:
+    """Refuse to overwrite the input, and without ``force`` any file; and other endings."""
     if out.is_dir():
         raise InputError(f"--out must be a file, and {out} is a folder.")
-    if out.suffix.lower() not in (".csv", ".jsonl", ".html"):
-        raise InputError(f"--out must end in .csv or .jsonl (pages: .html), got {out.name}.")
+    if out.suffix.lower() not in suffixes:
+        *others, last = suffixes
+        known = ".csv or .jsonl (pages: .html)" if ".html" in suffixes else ""
+        known = known or f"{', '.join(others)} or {last}"
+        raise InputError(f"--out must end in {known}, got {out.name}.")
     if any(path.exists() and out.exists() and path.samefile(out) for path in files):
         raise InputError(f"--out {out} is the input itself; choose another file.")
     if out.exists() and not force:

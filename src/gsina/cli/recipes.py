@@ -48,7 +48,29 @@ class Request:
             InputError: One sentence about the first thing that is wrong.
         """
         chosen = self.format()
-        return self._named() if chosen is None else self._of_files(chosen)
+        from gsina.runs.recipe import FieldError
+
+        try:
+            return self._named() if chosen is None else self._of_files(chosen)
+        except FieldError as error:
+            option = self._option(error.field)
+            if option is None:
+                raise
+            raise InputError(f"{option}: {error.problem}.") from error
+
+    def _option(self, field: str) -> str | None:
+        """The option that a field of the recipe was given by; ``None`` if by none."""
+        part, _, rest = field.partition(".")
+        name = rest.removeprefix("options.")
+        if (part, name) in (("method", "name"), ("backbone", "name")):
+            return f"--{part}" if getattr(self, part) is not None else None
+        if part == "method" and name in self.options:
+            return f"--{name}" if name in ("ratio", "budget") else f"--set {name}"
+        if part == "data" and name in self.data_options:
+            return "--bias" if name == "bias" else f"--data-option {name}"
+        if part in ("optimiser", "selection") and name.split(".")[0] in self.changes:
+            return f"--{name.split('.')[0].replace('_', '-')}"
+        return None
 
     def format(self) -> Format | None:
         """The format of the user's files, found without torch; ``None`` for a named dataset.

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gsina.errors import InputError
 from gsina.graphs.split_names import SPLITS
-from gsina.metrics import metric_label, metric_text
+from gsina.metrics import METRICS, metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
@@ -32,6 +32,8 @@ stderr = Console(stderr=True)
 
 #: Exit code after bad input.
 FAILED = 2
+#: Exit code if no row of a file could be used.
+NOTHING = 1
 #: Exit code after Ctrl-C, as in shells.
 INTERRUPTED = 130
 
@@ -82,6 +84,15 @@ def on_interrupt(sentence: str) -> Iterator[None]:
     except KeyboardInterrupt:
         say(sentence)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def exit_if_nothing(rows: int, unreadable: int, first_reason: str) -> None:
+    """End with exit code 1 and one sentence if no row of a file could be read."""
+    if rows > unreadable:
+        return
+    why = f"none of the {rows:,} rows can be read (the first: {first_reason})"
+    error(f"{why if rows else 'the file has no rows'}, so there is nothing to predict from.")
+    raise typer.Exit(NOTHING)
 
 
 def _sentence(problem: Exception) -> str | None:
@@ -158,7 +169,8 @@ def metrics_table(result: dict[str, Any]) -> Table:
 
 def targets_table(result: dict[str, Any]) -> Table:
     """The main metric, target by target."""
-    metric = result["metric"]
+    main = result["metric"]
+    metric = METRICS[main].of_one_target if main in METRICS else main
     splits = in_order(result["metrics"])
     heads = (split_name(split, result["shifted"]) for split in splits)
     table = numbers_table(f"{metric_label(metric)} of", *heads)

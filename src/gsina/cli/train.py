@@ -42,9 +42,9 @@ def train(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="Your file: molecules (.csv), graphs (.jsonl, or a folder of .json) or one graph "
-            "of tensors (.safetensors, .pt); or a named dataset (see [bold]gsina datasets[/]), or "
-            "[bold]tu:NAME[/] for one of the TU collection."
+            help="Your file: molecules (.csv, .sdf, .parquet), graphs (.jsonl, or a folder of "
+            ".json) or one graph of tensors (.safetensors, .pt); or a named dataset (see "
+            "[bold]gsina datasets[/]), or [bold]tu:NAME[/] for one of the TU collection."
         ),
     ] = None,
     recipe: Annotated[

@@ -31,10 +31,13 @@ def _add(
     *files: str,
     arguments: tuple[str, ...] = (),
     level: Level = "graph",
+    classes: tuple[str, ...] = (),
 ) -> None:
     """Add a dataset whose ``files`` lie below the data folder; ``|`` parts forms of one file."""
     loader, at_hand = f"gsina.datasets.{loader}", partial(_at_hand, *files)
-    register(DatasetEntry(name, loader, task, size, metric, shift, at_hand, level, arguments))
+    register(
+        DatasetEntry(name, loader, task, size, metric, shift, at_hand, level, arguments, classes)
+    )
 
 
 _add(
@@ -45,6 +48,7 @@ _add(
     "accuracy",
     "none (random split)",
     "ba2motifs/BA_2Motifs.npz|ba2motifs/BA_2Motifs.pkl",
+    classes=("cycle", "house"),
 )
 _add(
     "mnist-75sp",
@@ -66,6 +70,7 @@ _add(
     "accuracy",
     "none (random split)",
     "tu/Mutagenicity_edge_gt.zip",
+    classes=("mutagen", "nonmutagen"),
 )
 for _name, _molecules, _task in (
     ("hiv", "41,127", "1 label: inhibits HIV replication"),
@@ -92,6 +97,7 @@ _add(
     "18,000 + 3,000 in distribution",
     "accuracy",
     "base correlates with the class in training only; larger graphs in test",
+    classes=("cycle", "house", "crane"),
 )
 for _name, _cause in (("struc", "the base"), ("mixed", "the base and the features")):
     _add(
@@ -102,11 +108,20 @@ for _name, _cause in (("struc", "the base"), ("mixed", "the base and the feature
         "accuracy",
         f"class correlates with {_cause} in training only; larger graphs in test",
         arguments=(_name,),
+        classes=("cycle", "house", "crane"),
     )
-for _name, _size, _task, _files in (
-    ("sst2", "42,961 sentences", "positive or negative sentence", "train.tsv dev.tsv test.tsv"),
-    ("sst5", "7,678 sentences", "five grades of sentiment", "train.txt dev.txt test.txt"),
-    ("twitter", "4,430 tweets", "sentiment towards a target", "train.raw test.raw"),
+_sides = ("negative", "positive")
+_grades = ("very negative", "negative", "neutral", "positive", "very positive")
+for _name, _size, _task, _classes, _files in (
+    (
+        "sst2",
+        "42,961 sentences",
+        "positive or negative sentence",
+        _sides,
+        "train.tsv dev.tsv test.tsv",
+    ),
+    ("sst5", "7,678 sentences", "five grades of sentiment", _grades, "train.txt dev.txt test.txt"),
+    ("twitter", "4,430 tweets", "sentiment towards a target", _grades[1:4], "train.raw test.raw"),
 ):
     _add(
         f"{_name}-text",
@@ -118,6 +133,7 @@ for _name, _size, _task, _files in (
         "sentiment/glove100_sst_twitter.npz",
         *(f"sentiment/{_name}/{_file}.gz" for _file in _files.split()),
         arguments=(f"{_name}-text",),
+        classes=_classes,
     )
 for _name, _loader, _arguments, _size, _task, _shift in (
     (
@@ -245,6 +261,7 @@ _add(
         for _part in ("features", "edgelist", "classes")
     ),
     level="node",
+    classes=("licit", "illicit"),
 )
 _add(
     "ogbn-arxiv",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ class DatasetEntry:
         at_hand: Whether the raw files are available (or none are needed).
         level: Whether graphs or nodes are classified.
         arguments: First arguments of the loader, where several datasets share one.
+        classes: Names of class 0, 1, ..., where they have natural ones.
     """
 
     name: str
@@ -41,6 +42,7 @@ class DatasetEntry:
     at_hand: Callable[[], bool] = lambda: True
     level: Level = "graph"
     arguments: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
     @cached_property
     def load(self) -> Callable[..., Dataset]:
@@ -66,7 +68,8 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     """
     entry = DATASETS[check_name(name, DATASETS, "dataset")]
     try:
-        return entry.load(**options)
+        dataset = entry.load(**options)
+        return replace(dataset, class_names=entry.classes) if entry.classes else dataset
     except FileNotFoundError as error:
         if error.errno is not None:
             raise

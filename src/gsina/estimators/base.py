@@ -15,14 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.estimators.display import DisplayMixin
 from gsina.estimators.inputs import (
-    as_graphs,
     check_features,
     check_mask,
     hold_out,
+    read_graphs,
     with_labels,
+    with_reading,
 )
 from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.fields import take
@@ -55,6 +58,7 @@ from gsina.training import Settings
 from gsina.training.evaluate import Predictions
 from gsina.training.listeners import OnEpoch
 from gsina.training.selection import StrictBest
+from gsina.training.states import Level as StatesLevel
 
 log = logging.getLogger("gsina")
 
@@ -62,7 +66,7 @@ log = logging.getLogger("gsina")
 SIZES = ("hidden_channels", "num_layers", "dropout")
 
 
-class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
     """Parameters and the common part of the estimators.
 
     Args:
@@ -97,7 +101,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
-        history_: Losses and validation scores of every epoch.
+        history_: Losses and validation scores of every epoch; errors in the units of the target.
         best_ratio_: The ratio that was used, ``None`` for methods without and with a budget.
         notes_: What was decided that one may not expect, such as another metric.
     """
@@ -147,9 +151,11 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         """Train, and stop by validation data.
 
         Args:
-            graphs: A list or PyG dataset of ``Data`` objects, ``PackedGraphs``, or a ``Dataset``
-                which brings labels and validation data along. Of nodes one ``Data`` or several,
-                see :class:`~gsina.estimators.node.NodeEstimator` for their masks.
+            graphs: SMILES, RDKit molecules, NetworkX graphs or PyG ``Data`` objects, in a list, a
+                PyG or torch dataset or a loader; ``PackedGraphs``; or a ``Dataset`` which brings
+                labels and validation data along. Of nodes one ``Data`` or several, see
+                :class:`~gsina.estimators.node.NodeEstimator` for their masks. A molecule that
+                cannot be read is an error that names its position, here and in predictions.
             y: One label per graph (or node), ``None`` or NaN if missing; or ``[G, targets]`` of
                 numbers, for classifiers of 0 and 1. By default the graphs' own ``y``.
             val: Validation graphs with labels of their own, or a pair of graphs and labels. By
@@ -172,7 +178,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             InputError: The method gives no attention.
         """
-        packed = as_graphs(graphs, self._level)
+        packed = self._model.read(graphs)
         found = self._predict(packed)
         if found.edge is None:
             raise InputError(
@@ -187,9 +193,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         It is the share of the validation data that is nearer, in the model's own space of states:
         any value is as likely as another for data of the same kind, and much near 100 is a warning.
         """
-        found = self._predict(graphs, with_states=True)
-        assert found.states is not None
-        return domain_percentiles(self._model, found.states).numpy()
+        return domain_percentiles(self._model, self._predict(graphs, "label").places).numpy()
+
+    def transform(self, graphs: Any, nodes: bool = False) -> NDArray[np.float32]:
+        """The states that the network predicts from, with attention applied, for other tools.
+
+        One row per graph ``[G, H]``; of estimators of nodes, and with ``nodes``, one per node
+        ``[N, H]``. So an estimator can be a step of a scikit-learn pipeline.
+        """
+        return self._model.embed(self._read(graphs), nodes=nodes)
 
     def save(self, folder: Path | str) -> None:
         """Write a model folder: weights, description and model card."""
@@ -206,7 +218,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
         def make_spec(made: Architecture) -> NetworkSpec:
             assert backbone is not None
-            return own_spec(backbone, made.node_channels, made.edge_channels, made.backbone_options)
+            widths = made.node_channels, made.edge_channels
+            return own_spec(backbone, *widths, made.backbone_options, made.graph_channels)
 
         model = load_model(folder, None if backbone is None else make_spec)
         cls._check_task(model.task, "model")
@@ -245,37 +258,40 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         model: Model = self.model_
         return model
 
-    def _predict(self, graphs: Any, *, with_states: bool = False) -> Predictions:
-        model = self._model  # not fitted is to be told before graphs are looked at
-        packed = as_graphs(graphs, self._level)
+    def _read(self, graphs: Any) -> PackedGraphs:
+        packed = self._model.read(graphs)  # not fitted is told before graphs are looked at
         check_features(packed)
-        return model.predict(packed, with_states=with_states)
+        return packed
+
+    def _predict(self, graphs: Any, states: StatesLevel | None = None) -> Predictions:
+        return self._model.predict(self._read(graphs), states=states)
 
     def _with_shift(self, graphs: Any, shift: bool) -> tuple[Tensor, Shift | None, Tensor]:
         """Logits, the shift of these graphs from validation data if wanted, and states."""
         known = reference_of(self._model)
-        found = self._predict(graphs, with_states=True)
-        assert found.states is not None
-        ratio = find_shift(known.states, found.states) if shift else None
-        return found.logits, ratio, found.states
+        found = self._predict(graphs, "label")
+        ratio = find_shift(known.states, found.places) if shift else None
+        return found.logits, ratio, found.places
 
     def _dataset(self, graphs: Any, y: Any, val: Any, sample_weight: Any = None) -> Dataset:
         """Labels of any kind as those of a task, in a training and a validation split."""
-        packed = as_graphs(graphs)
+        found = read_graphs(graphs)
+        packed = found.graphs
         values = self._values(packed, y)
         coding = self._coding.of(values)
         train = with_labels(packed, coding.encode(values))
         train = with_sample_weight(train, sample_weight, "graph")
         if val is not None:
             others, labels = val if isinstance(val, tuple) and len(val) == 2 else (val, None)
-            held = as_graphs(others)
+            held = read_graphs(others, reading=found.reading or None).graphs
             held = with_labels(held, coding.encode(self._values(held, labels)))
         else:
             assert train.y is not None
             rows, rest = self._hold_out(train.y)
             train, held = train[rows], train[rest]
         splits = {"train": train, "val": held}
-        return Dataset("graphs", coding.task, splits, class_names=coding.names)
+        dataset = Dataset("graphs", coding.task, splits, class_names=coding.names)
+        return with_reading(dataset, found)
 
     def _hold_out(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """Rows to train on and rows to validate on, the classes of one target in proportion."""
@@ -292,14 +308,14 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _truth(self, graphs: Any, y: Any, mask: Any) -> tuple[PackedGraphs, NDArray[Any]]:
         """Graphs, and the labels to score them by; those that do not count are missing."""
-        packed = as_graphs(graphs, self._level)
-        values = self._values(packed, y)
-        mask = self._default_mask(graphs, packed) if mask is None else mask
+        found = read_objects(graphs, self._level, self._model.featuriser)
+        packed, values = found.graphs, self._values(found.graphs, y)
+        mask = self._default_mask(found) if mask is None else mask
         if mask is None:
             return packed, values
         return packed, only(values, check_mask(mask, "mask", len(values), self._level).numpy())
 
-    def _default_mask(self, graphs: Any, packed: PackedGraphs) -> Tensor | None:
+    def _default_mask(self, found: ReadObjects) -> Tensor | None:
         """What counts in a score if nothing is said ``[G]``, bool; ``None`` for everything."""
         return None
 
@@ -325,7 +341,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             threshold=chooses_threshold(dataset, self.metric),
         )
         trained = train_model(dataset, plan, listeners=[OnEpoch(_log)] if self.verbose else [])
-        self._keep(trained.model, trained.progress.history)
+        self._keep(trained.model, trained.records)
         self.notes_ = dataset.notes
 
     def _settings(self) -> Settings:
@@ -360,14 +376,15 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _spec(self, dataset: Dataset) -> NetworkSpec:
         nodes = dataset.node_sizes or dataset.train.num_features
         edges = dataset.edge_sizes or dataset.train.num_edge_features
+        graphs = dataset.train.num_graph_features
         sizes = {name: getattr(self, name) for name in SIZES}
         if isinstance(self.backbone, str):
-            return named_spec(self.backbone, nodes, edges, sizes)
+            return named_spec(self.backbone, nodes, edges, sizes, graphs)
         if not (isinstance(self.backbone, nn.Module) or callable(self.backbone)):
             raise InputError(
                 f"backbone must be a name, a network or a class of networks, got {self.backbone!r}."
             )
-        return own_spec(self.backbone, nodes, edges, sizes)
+        return own_spec(self.backbone, nodes, edges, sizes, graphs)
 
 
 def _log(record: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What estimators take: packed graphs, datasets, and lists of PyG objects."""
+"""What estimators take: graphs of any kind, checked, and labels beside them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.graphs.batch import Batch
-from gsina.graphs.dataset import Dataset
+from gsina.formats import reading_of
+from gsina.formats.objects import ReadObjects, read_objects
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level
 
@@ -18,23 +19,21 @@ from gsina.graphs.task import Level
 HELD_OUT = 10
 
 
-def as_graphs(graphs: Any, level: Level = "graph") -> PackedGraphs:
-    """Graphs of any kind as packed ones.
+def read_graphs(
+    graphs: Any, level: Level = "graph", reading: dict[str, Any] | None = None
+) -> ReadObjects:
+    """Graphs to train on: :func:`~gsina.formats.objects.read_objects` with finite features."""
+    found = read_objects(graphs, level, reading)
+    check_features(found.graphs)
+    return found
 
-    Args:
-        graphs: ``PackedGraphs``, a batch, or a PyG ``Data``, ``Batch``, ``Dataset`` or list.
-        level: Whether labels belong to graphs or to nodes.
-    """
-    if isinstance(graphs, PackedGraphs):
-        return graphs
-    if isinstance(graphs, Batch):
-        return PackedGraphs.from_batch(graphs)
-    if isinstance(graphs, Dataset):
-        raise InputError(
-            "got a whole dataset, expected one set of graphs; pass one of its splits, such as "
-            "dataset.test."
-        )
-    return PackedGraphs.from_pyg(graphs, level)
+
+def with_reading(dataset: Dataset, found: ReadObjects) -> Dataset:
+    """The dataset, which says how its graphs were made of objects."""
+    dataset = replace(dataset, node_sizes=found.node_sizes, edge_sizes=found.edge_sizes)
+    if not found.reading:
+        return dataset
+    return replace(dataset, origin=Origin({**reading_of(dataset), **found.reading}))
 
 
 def check_features(graphs: PackedGraphs) -> None:

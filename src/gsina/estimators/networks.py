@@ -62,11 +62,13 @@ def own_spec(
     in_channels: Features,
     edge_channels: Features,
     options: dict[str, Any],
+    graph_channels: int = 0,
 ) -> OwnSpec:
     """How to make the networks of a user's own backbone."""
     named = backbone if inspect.isclass(backbone) or inspect.isroutine(backbone) else type(backbone)
     name = getattr(named, "__name__", type(named).__name__)
-    return OwnSpec(f"own:{name}", in_channels, edge_channels, options, backbone)
+    widths = in_channels, edge_channels
+    return OwnSpec(f"own:{name}", *widths, options, backbone, graph_channels=graph_channels)
 
 
 class Adapted(BackboneModule):

@@ -12,9 +12,10 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.classes import ClassesMixin
-from gsina.estimators.inputs import as_graphs, check_mask, with_labels
+from gsina.estimators.inputs import check_mask, read_graphs, with_labels, with_reading
 from gsina.estimators.networks import OwnBackbone
 from gsina.estimators.numbers import NumbersMixin
+from gsina.formats.objects import ReadObjects
 from gsina.graphs.classes import Classes, missing, only
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.masks import check_apart
@@ -97,7 +98,8 @@ class NodeEstimator(GraphEstimator):
         )
 
     def _dataset(self, graphs: Any, y: Any, val: Any, sample_weight: Any = None) -> Dataset:
-        packed = as_graphs(graphs, "node")
+        found = read_graphs(graphs, "node")
+        packed = found.graphs
         values = self._values(packed, y)
         labelled = torch.from_numpy(~missing(values))
         classes = self._coding is Classes and values.ndim == 1
@@ -106,7 +108,7 @@ class NodeEstimator(GraphEstimator):
                 "the nodes have less than two classes (a label of -1 in `y` of a graph is a "
                 "missing one); number the classes from 0, or give the labels as y."
             )
-        masks = {part: _mask(graphs, packed, f"{part}_mask") for part in PARTS}
+        masks = {part: _mask(found, f"{part}_mask") for part in PARTS}
         check_apart({part: mask for part, mask in masks.items() if mask is not None})
         train, held, test = masks.values()
         for apart in (held, test) if train is None else ():
@@ -119,9 +121,10 @@ class NodeEstimator(GraphEstimator):
         codes = coding.encode(only(values, inside.numpy()))
         packed = other = with_labels(packed, codes, "node")
         if val is not None:
-            other = as_graphs(val, "node")
+            others = read_graphs(val, "node", found.reading or None)
+            other = others.graphs
             theirs = self._values(other, None)
-            held = _mask(val, other, "val_mask")
+            held = _mask(others, "val_mask")
             held = torch.from_numpy(~missing(theirs)) if held is None else held
             other = with_labels(other, coding.encode(only(theirs, held.numpy())), "node")
         elif held is None:
@@ -130,7 +133,8 @@ class NodeEstimator(GraphEstimator):
             train, held = (nobody.index_fill(0, rows[part], True) for part in parts)
         packed = with_sample_weight(packed, sample_weight, "node")
         splits = {"train": replace(packed, mask=train), "val": replace(other, mask=held)}
-        return Dataset("nodes", coding.task, splits, class_names=coding.names)
+        dataset = Dataset("nodes", coding.task, splits, class_names=coding.names)
+        return with_reading(dataset, found)
 
     def _values(self, graphs: PackedGraphs, y: Any) -> NDArray[Any]:
         values = super()._values(graphs, y)
@@ -138,9 +142,9 @@ class NodeEstimator(GraphEstimator):
             return only(values, values != -1)
         return values
 
-    def _default_mask(self, graphs: Any, packed: PackedGraphs) -> Tensor | None:
-        mask = _mask(graphs, packed, "test_mask")
-        return packed.mask if mask is None else mask
+    def _default_mask(self, found: ReadObjects) -> Tensor | None:
+        mask = _mask(found, "test_mask")
+        return found.graphs.mask if mask is None else mask
 
 
 class NodeClassifier(ClassesMixin, NodeEstimator):
@@ -169,17 +173,15 @@ class NodeRegressor(NumbersMixin, NodeEstimator):
     """
 
 
-def _mask(graphs: Any, packed: PackedGraphs, name: str) -> Tensor | None:
-    """A mask over all nodes ``[N]``, if the PyG objects have it."""
-    objects = graphs if isinstance(graphs, list | tuple) else [graphs]
-    found = [mask for data in objects if (mask := getattr(data, name, None)) is not None]
-    if 0 < len(found) < len(objects):
+def _mask(found: ReadObjects, name: str) -> Tensor | None:
+    """A mask over all nodes ``[N]``, if the objects have it."""
+    masks = [mask for data in found.objects if (mask := getattr(data, name, None)) is not None]
+    if 0 < len(masks) < len(found.objects):
         raise InputError(
-            f"{len(found)} of {len(objects)} graphs have a {name}; expected one in all or in none."
+            f"{len(masks)} of {len(found.objects)} graphs have a {name}; expected one in all or in "
+            "none."
         )
-    if not found:
-        if name == "train_mask" and isinstance(graphs, PackedGraphs):
-            return graphs.mask
-        return None
-    mask = torch.cat([torch.as_tensor(mask) for mask in found])
-    return check_mask(mask, name, packed.x.size(0), "node")
+    if not masks:
+        return found.graphs.mask if name == "train_mask" and not found.objects else None
+    mask = torch.cat([torch.as_tensor(mask) for mask in masks])
+    return check_mask(mask, name, found.graphs.x.size(0), "node")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from gsina import metrics
 from gsina.estimators.base import GraphEstimator
 from gsina.estimators.inputs import with_labels
 from gsina.graphs.classes import Numbers
@@ -55,9 +56,19 @@ class NumbersMixin(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """
         return self._scores(graphs, y, mask)["r2"]
 
-    def rmse(self, graphs: Any, y: Any = None, mask: Any = None) -> float:
-        """Root of the mean squared error; the arguments are those of :meth:`score`."""
-        return self._scores(graphs, y, mask)["rmse"]
+    def rmse(self, graphs: Any, y: Any = None, mask: Any = None) -> float | NDArray[np.float64]:
+        """Root of the mean squared error; of several targets one each, in its units ``[targets]``.
+
+        The arguments are those of :meth:`score`.
+        """
+        packed, truth = self._truth(graphs, y, mask)
+        labels, found = self._model.coding.encode(truth), self._predict(packed).logits
+        task = self._model.task
+        each = [
+            metrics.rmse(found[:, [column]], labels[:, [column]], task)
+            for column in range(task.outputs)
+        ]
+        return each[0] if len(each) == 1 else np.array(each)
 
     def _scores(self, graphs: Any, y: Any, mask: Any) -> dict[str, float]:
         packed, truth = self._truth(graphs, y, mask)

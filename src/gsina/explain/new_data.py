@@ -38,7 +38,7 @@ def explain_files(
     out: Path,
     *,
     top: int = 20,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     model_name: str = "",
     on_rows: OnRows | None = None,
 ) -> Summary:
@@ -70,7 +70,6 @@ def _explain_rows(
 ) -> Summary:
     summary = Summary()
     best: list[RankedGraph] = []
-    column = rows_of_file.name
     for chunk in rows_of_file.chunks:
         if len(chunk.graphs):
             rows = [chunk.rows[place] for place in chunk.position.tolist()]
@@ -79,7 +78,7 @@ def _explain_rows(
             sure = confidence(model, found.logits)
             for graph in sure.topk(min(top, len(sure))).indices.tolist():
                 order = -(summary.rows + int(chunk.position[graph]))
-                name = rows[graph][column].strip()
+                name = rows_of_file.name_of(rows[graph])
                 if len(best) < top or (float(sure[graph]), order) > best[0][:2]:
                     one = RankedGraph(float(sure[graph]), order, name, *_one(graphs, found, graph))
                     (heapq.heappushpop if len(best) >= top else heapq.heappush)(best, one)

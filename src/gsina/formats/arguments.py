@@ -8,9 +8,10 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.formats.base import FileOptions
 from gsina.formats.table import header
+from gsina.molecules.descriptors import check_kinds
 
 #: Options that only tables of nodes have.
-NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature")
+NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature", "--edge-feature")
 #: The option that names the column of a rule.
 COLUMN_OPTIONS = {"time": "--time", "column": "--environment", "own": "--split-column"}
 
@@ -19,13 +20,14 @@ def molecule_table(given: FileOptions, file: str) -> dict[str, Any]:
     """Options of a table of molecules."""
     _refuse(given, NODE_OPTIONS, "is for tables of nodes, which --nodes and --edges give")
     if not given.target:
-        columns = [name for name in header(file) if name != (given.smiles or "smiles")]
+        columns = [name for name in header(file) if name not in (given.smiles or ["smiles"])]
         raise InputError(
             f"name the column to predict with --target; columns of {Path(file).name}: "
             f"{', '.join(columns)}."
         )
-    wanted = {"smiles": given.smiles or "smiles", "targets": list(given.target)}
-    return _task(given) | wanted | _split(given, "scaffold")
+    smiles = list(given.smiles) or ["smiles"]
+    wanted = {"smiles": smiles if len(smiles) > 1 else smiles[0], "targets": list(given.target)}
+    return _task(given) | wanted | _split(given, "scaffold") | _molecule_features(given)
 
 
 def json_graphs(given: FileOptions, file: str) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def tu_collection(given: FileOptions, file: str) -> dict[str, Any]:
     _refuse(given, NODE_OPTIONS, "is for tables of nodes, which --nodes and --edges give")
     _refuse(
         given,
-        ("--smiles", "--target"),
+        ("--smiles", "--target", "--features"),
         "is for tables of molecules, not for graphs, whose labels are part of the file",
     )
     return _task(given) | _split(given, "random")
@@ -57,6 +59,10 @@ def tensor_file(given: FileOptions, file: str) -> dict[str, Any]:
 
 def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
     """Options of a table of nodes and one of edges."""
+    if given.features:
+        raise InputError(
+            "--features is for tables of molecules; name columns of the table with --feature."
+        )
     if given.smiles or given.target:
         option = "--smiles" if given.smiles else "--target"
         raise InputError(
@@ -86,9 +92,19 @@ def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
         source=given.edge_source,
         target=given.edge_target,
         features=list(given.feature) or None,
+        edge_features=list(given.edge_feature) or None,
         directed=given.directed or None,
         **columns,
     )
+
+
+def _molecule_features(given: FileOptions) -> dict[str, Any]:
+    """The kinds of features of whole molecules, if some are asked for."""
+    if given.features is None:
+        return {}
+    kinds = [kind.strip() for kind in given.features.split(",") if kind.strip()]
+    check_kinds(kinds)
+    return {"features": kinds}
 
 
 def _refuse(given: FileOptions, options: tuple[str, ...], why: str) -> None:

@@ -16,9 +16,12 @@ from gsina.graphs.labels import Labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import find_scaling
 from gsina.graphs.splits import Split
+from gsina.molecules.mixtures import row_name
 
 #: Rows named in a message; of the others only the number is given.
 NAMED = 5
+#: Columns named in a message.
+MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,22 @@ class Rows:
 
     Attributes:
         chunks: The content of the file in chunks.
-        name: The column that names a row.
+        name: The column that names a row, or the columns of its molecules.
         header: All columns; ``None`` if the first row has all of them.
     """
 
     chunks: Iterator[Chunk]
-    name: str
+    name: str | tuple[str, ...]
     header: list[str] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that name a row."""
+        return (self.name,) if isinstance(self.name, str) else self.name
+
+    def name_of(self, row: dict[str, str]) -> str:
+        """The name of a row: a cell, or the SMILES of its molecules as one."""
+        return row_name([row.get(column, "") for column in self.columns])
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,7 @@ class NodeGraph:
         warnings: Sentences that the user should see.
         table: The cells of every row of the table of nodes, in order; just the ids if there is no
             table.
+        ends: What the two ends of an edge are called in the user's table.
     """
 
     graphs: PackedGraphs
@@ -77,6 +90,7 @@ class NodeGraph:
     cells: dict[str, list[str]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     table: Iterable[dict[str, str]] = ()
+    ends: tuple[str, str] = ("source", "target")
 
 
 def assemble(
@@ -122,6 +136,7 @@ def assemble(
         whole = replace(graphs, y=labels.y, environment=environment)
         splits = {part: whole[torch.from_numpy(ids)] for part, ids in split.parts.items()}
         origin_ids = dict(split.parts)
+    scaled = scale or graphs.graph_attr is not None
     return Dataset(
         name=name,
         task=labels.task,
@@ -134,7 +149,7 @@ def assemble(
         ),
         node_sizes=node_sizes,
         edge_sizes=edge_sizes,
-        scaling=find_scaling(splits["train"]) if scale and "train" in splits else {},
+        scaling=find_scaling(splits["train"]) if scaled and "train" in splits else {},
         target_names=labels.target_names,
         class_names=labels.class_names,
         origin=replace(
@@ -163,6 +178,15 @@ def unreadable_warning(unreadable: Sequence[tuple[int, str]]) -> tuple[str, ...]
         f"{len(unreadable)} rows could not be read and are left out: {rows}{more}; row {row}: "
         f"{reason}.",
     )
+
+
+def unused_warning(present: Iterable[str], used: Iterable[str], path: Path) -> tuple[str, ...]:
+    """One sentence that names the columns of a table without a use, none if there are none."""
+    known = set(used)
+    names = [name for name in present if name not in known]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    told = ", ".join(names[:MOST_NAMED])
+    return (f"columns of {path.name} that are not used: {told}{more}.",) * bool(names)
 
 
 def duplicates_warning(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class FileOptions:
     """Where a user's data are and how they are divided; one field per command-line option."""
 
-    smiles: str | None = None
+    smiles: Sequence[str] = ()
     target: Sequence[str] = ()
     task: str | None = None
     split: str | None = None
@@ -47,6 +47,8 @@ class FileOptions:
     edge_source: str | None = None
     edge_target: str | None = None
     feature: Sequence[str] = ()
+    edge_feature: Sequence[str] = ()
+    features: str | None = None
 
     def given(self) -> list[str]:
         """The options that were used, as on the command line."""
@@ -94,7 +96,10 @@ class Format:
         return reader
 
     def read_again(
-        self, files: Sequence[Path], reading: dict[str, Any], names: str | None = None
+        self,
+        files: Sequence[Path],
+        reading: dict[str, Any],
+        names: str | Sequence[str] | None = None,
     ) -> Rows | NodeGraph:
         """Graphs of new files, made as those that a model was trained on.
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.formats import tensor_files
 from gsina.formats.assemble import NodeGraph, assemble, file_name
+from gsina.formats.edge_lists import BLOCK, EdgeList, check_width, read_edges
+from gsina.formats.encoding import Encoding, Encodings, FeatureColumns
 from gsina.formats.table import (
     Records,
     check_columns,
@@ -25,16 +24,12 @@ from gsina.formats.table import (
     records,
     table_rows,
 )
-from gsina.graphs.cells import number
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.masks import NODE_SHARES, by_environment
 from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.split_rules import Parts, at_random, by_marks, by_order, times
+from gsina.graphs.split_rules import Ids, Parts, at_random, by_marks, by_order, filled, times
 from gsina.graphs.splits import finish
-
-#: Rows converted to numbers at a time.
-BLOCK = 8192
 
 
 def read_nodes(
@@ -49,6 +44,7 @@ def read_nodes(
     time: str | None = None,
     split_column: str | None = None,
     features: Sequence[str] | None = None,
+    edge_features: Sequence[str] = (),
     directed: bool = False,
     kind: TargetKind = "auto",
     seed: int = 0,
@@ -70,7 +66,9 @@ def read_nodes(
         environment: Column of environments.
         time: Column of numbers or ISO dates.
         split_column: Column with train, val or test.
-        features: Columns of node features; by default all that have no other use.
+        features: Columns of node features, numbers or categories; by default all that have no
+            other use and are not free text.
+        edge_features: Columns of the edge list that are features of edges.
         directed: Whether an edge goes one way only; otherwise its opposite is added.
         kind: ``classification`` or ``regression``; ``auto`` decides by the values.
         seed: Seed of all draws.
@@ -93,53 +91,54 @@ def read_nodes(
                 f"{name!r} is {uses[name]} and cannot be a feature too; leave it out of the "
                 "features (--feature, in Python features=)."
             )
-    found = read_node_graph(
-        nodes_csv,
-        edges_csv,
-        id=id,
-        source=source,
-        target=target,
-        features=features,
-        extra=[label, *by.values()],
-        directed=directed,
+    columns = {"id": id, "source": source, "target": target}
+    found = _read(
+        Path(nodes_csv), Path(edges_csv), columns, features, edge_features, [label, *by.values()]
     )
     labels = read_labels({label: found.cells[label]}, found.rows, kind=kind, level="node")
     rule, column = next(iter(by.items()), ("random", None))
     file = Path(nodes_csv).name
-    cells, warnings = found.cells.get(column or "", []), found.warnings
     parts: Parts | None
-    if rule == "environment":
-        parts = by_environment(cells, found.rows, str(column), file)
-    elif rule == "time":
-        parts = by_order(times(cells, found.rows, str(column), file), NODE_SHARES)
-    elif rule == "own":
-        parts = by_marks(cells, found.rows, str(column), gaps=True, file=file)
-        if empty := sum(not cell.strip() for cell in cells):
-            warnings += (f"{empty} nodes have an empty {column!r} and are in no split.",)
-    else:
+    left_out: tuple[str, ...] = ()
+    if column is None:
         parts = at_random(labels, seed, NODE_SHARES)
+    else:
+        there = filled(found.cells[column], found.rows, column, "nodes", file)
+        if rule == "environment":
+            parts = by_environment(there.cells, column)
+        elif rule == "time":
+            parts = by_order(times(there.cells, there.rows, column, file), NODE_SHARES)
+        else:
+            parts = by_marks(there.cells, there.rows, column, file)
+        parts, left_out = there.place(parts), there.notes
     split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
-    return assemble(
+    if split.source["used"] != rule:  # it could not be made, so that all nodes are in a split
+        left_out = ()
+    train = split.parts["train"]
+    how = found.find(train[labels.known[train]])
+    dataset = assemble(
         file_name(nodes_csv),
-        found.graphs,
+        found.graph(how, directed=directed),
         labels,
         split,
         names=found.names,
         rows=found.rows,
-        warnings=warnings,
+        warnings=(*found.told(how), *found.notes, *left_out),
         origin=Origin(
             reading={
                 "kind": "nodes",
                 "version": 1,
-                "columns": {"id": id, "targets": [label], "source": source, "target": target},
+                "columns": columns | {"targets": [label]},
                 "directed": directed,
-                "features": list(found.features),
+                "features": found.features.names,
+                "encoding": how.json(),
             },
             file=file,
             fingerprint=f"{fingerprint(nodes_csv)} {fingerprint(edges_csv)}",
         ),
-        scale=bool(found.features),
+        scale=bool(how.nodes or how.edges),
     )
+    return replace(dataset, scaling=how.without_marks(dataset.scaling))
 
 
 def read_node_graph(
@@ -150,8 +149,10 @@ def read_node_graph(
     source: str = "source",
     target: str = "target",
     features: Sequence[str] | None = None,
+    edge_features: Sequence[str] = (),
     extra: Sequence[str] = (),
     directed: bool = False,
+    encoding: Encodings | None = None,
 ) -> NodeGraph:
     """Read one graph without labels, for instance to predict; arguments as in :func:`read_nodes`.
 
@@ -161,40 +162,25 @@ def read_node_graph(
         id: Column of the node ids.
         source: Column of the edge list with the id where an edge starts.
         target: Column of the edge list with the id where it ends.
-        features: Columns of node features; by default all others.
+        features: Columns of node features; by default all others but free text.
+        edge_features: Columns of the edge list that are features of edges.
         extra: Further columns, returned as text.
         directed: Whether an edge goes one way only.
+        encoding: How the columns were read in training; by default by all rows of these tables.
     """
-    nodes_path, edges_path = Path(nodes_csv), Path(edges_csv)
-    columns, table = records(nodes_path)
-    check_columns(columns, [id, *extra, *(features or ())], nodes_path)
-    advice = "fill it in, as the nodes around it need it too"
-    if features is None:
-        features = [name for name in columns if name not in (id, *extra)]
-        advice += ", or name the columns of numbers to use (--feature, in Python features=)"
-    x, names, rows, cells = _nodes(
-        table, columns, id, list(features), list(extra), nodes_path, advice
+    columns = {"id": id, "source": source, "target": target}
+    found = _read(
+        Path(nodes_csv), Path(edges_csv), columns, features, edge_features, extra, encoding
     )
-    place: dict[str, int] = {}
-    for index, name in enumerate(names):
-        if name in place or not name:
-            raise InputError(
-                f"row {rows[index]} of {nodes_path.name}: the id {name!r} "
-                + (f"is that of row {rows[place[name]]}" if name else "is empty")
-                + "; expected an id of its own for every node."
-            )
-        place[name] = index
-    edge_index, warnings = _edges(edges_path, source, target, place, nodes_path.name)
-    if not features:
-        warnings += (f"{nodes_path.name} has no feature columns; every node gets a constant 1.",)
-    graphs = PackedGraphs.one(x, edge_index)
+    how = encoding or found.find(np.arange(len(found.names)))
     return NodeGraph(
-        graphs=graphs if directed else graphs.to_undirected(),
-        names=tuple(names),
-        rows=tuple(rows),
-        features=tuple(features),
-        cells=cells,
-        warnings=warnings,
+        graphs=found.graph(how, directed=directed),
+        names=tuple(found.names),
+        rows=tuple(found.rows),
+        features=tuple(found.features.names),
+        cells=found.cells,
+        warnings=(*found.told(how), *found.notes),
+        ends=(source, target),
     )
 
 
@@ -205,13 +191,17 @@ def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None
     if len(files) != 2:
         raise InputError("this model predicts nodes; give --nodes and --edges.")
     columns = reading["columns"]
+    encoding = Encodings.of_json(reading.get("encoding"))
+    features = _features(files[0], columns, reading.get("features"))
     found = read_node_graph(
         *files,
         id=columns["id"],
         source=columns["source"],
         target=columns["target"],
-        features=_features(files[0], columns, reading.get("features")),
+        features=features,
+        edge_features=[one.name for one in encoding.edges] if encoding else (),
         directed=bool(reading.get("directed", False)),
+        encoding=encoding or Encodings(tuple(map(Encoding, features)), strict=True),
     )
     return replace(found, table=(row.cells for row in table_rows(files[0])))
 
@@ -238,121 +228,109 @@ def reading_of(dataset: Dataset) -> dict[str, Any] | None:
     }
 
 
+class _Tables(NamedTuple):
+    """Two tables as they are: what is a feature of which width is decided later.
+
+    Attributes:
+        names: Id of every node.
+        rows: Its row number.
+        cells: Text of the further columns.
+        features: Columns of node features.
+        edges: The edges.
+        notes: Sentences for the user.
+    """
+
+    names: list[str]
+    rows: list[int]
+    cells: dict[str, list[str]]
+    features: FeatureColumns
+    edges: EdgeList
+    notes: tuple[str, ...]
+
+    def find(self, train: Ids) -> Encodings:
+        """How to encode features, by the training nodes and all edges."""
+        edges = self.edges.features.find(self.edges.kept)
+        return Encodings(tuple(self.features.find(train)), tuple(edges))
+
+    def told(self, how: Encodings) -> tuple[str, ...]:
+        """Sentences about empty cells and categories."""
+        return self.features.notes(how.nodes) + self.edges.features.notes(how.edges)
+
+    def graph(self, how: Encodings, *, directed: bool) -> PackedGraphs:
+        """The graph with encoded features; every node gets a constant 1 without any."""
+        x = self.features.encode(how.nodes) if how.nodes else torch.ones(len(self.names), 1)
+        graphs = PackedGraphs.one(x, self.edges.edge_index, self.edges.encode(how.edges))
+        return graphs if directed else graphs.to_undirected()
+
+
+def _read(
+    nodes: Path,
+    edges: Path,
+    columns: dict[str, str],
+    features: Sequence[str] | None,
+    edge_features: Sequence[str],
+    extra: Sequence[str],
+    encoding: Encodings | None = None,
+) -> _Tables:
+    present, table = records(nodes)
+    id = columns["id"]
+    check_columns(present, [id, *extra, *(features or ())], nodes)
+    advice = "fill it in, as the nodes around it need it too"
+    asked = features is not None
+    if features is None:
+        features = [name for name in present if name not in (id, *extra)]
+        advice += ", or name the columns of features to use (--feature, in Python features=)"
+    known, strict = (None, False) if encoding is None else (encoding.nodes, encoding.strict)
+    read = FeatureColumns(features, nodes, advice, known, strict)
+    names, rows, cells = _nodes(nodes, id, extra, read, present, table)
+    free = {} if encoding else read.drop_free_text(asked)
+    place: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if name in place or not name:
+            raise InputError(
+                f"row {rows[index]} of {nodes.name}: the id {name!r} "
+                + (f"is that of row {rows[place[name]]}" if name else "is empty")
+                + "; expected an id of its own for every node."
+            )
+        place[name] = index
+    ends = (columns["source"], columns["target"])
+    edge_how = None if encoding is None else encoding.edges
+    found = read_edges(edges, *ends, place, nodes.name, edge_features, edge_how)
+    notes = found.notes
+    unused = [name for name in present if name not in (id, *extra, *read.names)]
+    if unused and encoding is None:
+        texts = {name: f" ({count} different texts)" for name, count in free.items()}
+        told = ", ".join(f"{name}{texts.get(name, '')}" for name in unused)
+        notes = (f"columns of {nodes.name} that are not used: {told}.", *notes)
+    if not read.names:
+        notes += (f"{nodes.name} has no feature columns; every node gets a constant 1.",)
+    return _Tables(names, rows, cells, read, found, notes)
+
+
 def _nodes(
-    table: Records,
-    columns: list[str],
-    id: str,
-    features: list[str],
-    extra: list[str],
     path: Path,
-    advice: str,
-) -> tuple[Tensor, list[str], list[int], dict[str, list[str]]]:
-    """Features, ids, row numbers and further columns of a node table."""
+    id: str,
+    extra: Sequence[str],
+    features: FeatureColumns,
+    columns: list[str],
+    table: Records,
+) -> tuple[list[str], list[int], dict[str, list[str]]]:
+    """Ids, row numbers and further columns of a node table; fills ``features``."""
     id_place = columns.index(id)
-    feature_places = [columns.index(name) for name in features]
+    feature_places = [columns.index(name) for name in features.names]
     extra_places = {name: columns.index(name) for name in extra}
-    blocks: list[NDArray[np.float32]] = []
     names: list[str] = []
     rows: list[int] = []
     cells: dict[str, list[str]] = {name: [] for name in extra}
     for block in in_pieces(table, BLOCK):
-        _check_width(block, path)
+        check_width(block, path)
         numbers = [row for row, _, _ in block]
         names += [row[id_place].strip() for _, row, _ in block]
         rows += numbers
         for name, place in extra_places.items():
             cells[name] += [row[place] for _, row, _ in block]
-        if features:
-            texts = [[row[place] for place in feature_places] for _, row, _ in block]
-            blocks.append(_numbers(texts, numbers, features, path, advice))
+        if feature_places:
+            features.add([[row[place] for place in feature_places] for _, row, _ in block], numbers)
     if not names:
         raise InputError(f"{path.name} has a header but no rows; expected one row for every node.")
-    x = torch.from_numpy(np.concatenate(blocks)) if blocks else torch.ones(len(names), 1)
-    return x, names, rows, cells
-
-
-def _numbers(
-    texts: list[list[str]], rows: list[int], features: list[str], path: Path, advice: str
-) -> NDArray[np.float32]:
-    """Cells of a block as numbers ``[rows, features]``, or an error about the first wrong one."""
-    try:
-        with np.errstate(over="ignore"):  # Reported below.
-            values = np.array(texts).astype(np.float32)
-    except ValueError:
-        values = np.full((1, 1), np.nan, dtype=np.float32)
-    if np.isfinite(values).all():
-        return values
-    for row, cells in zip(rows, texts, strict=True):
-        for name, cell in zip(features, cells, strict=True):
-            if number(cell) is None:
-                what = f"is {cell!r}" if cell.strip() else "is empty"
-                raise InputError(
-                    f"row {row} of {path.name}: the feature {name!r} {what}, expected a number; "
-                    f"{advice}."
-                )
-    row, place = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
-    raise InputError(
-        f"row {rows[row]} of {path.name}: the feature {features[place]!r} is {texts[row][place]}, "
-        "which is too large for 32 bits; scale it down."
-    )
-
-
-def _edges(
-    path: Path, source: str, target: str, place: dict[str, int], table: str
-) -> tuple[Tensor, tuple[str, ...]]:
-    """Edges ``[2, E]`` as node numbers, each once, and warnings about them."""
-    columns, rows = records(path)
-    check_columns(columns, [source, target], path)
-    ends_of = itemgetter(columns.index(source), columns.index(target))
-    blocks: list[NDArray[np.int64]] = []
-    numbers: list[int] = []
-    lost, first_lost = 0, ""
-    for block in in_pieces(rows, BLOCK):
-        _check_width(block, path)
-        numbers += [row for row, _, _ in block]
-        texts = [ends_of(row) for _, row, _ in block]
-        ends = np.array([[place.get(end.strip(), -1) for end in pair] for pair in texts])
-        if (ends < 0).any():
-            first, side = (int(index) for index in np.argwhere(ends < 0)[0])
-            first_lost = first_lost or (
-                f"row {block[first][0]} of {path.name}: {(source, target)[side]} is "
-                f"{texts[first][side]!r}, which is no id in {table}"
-            )
-            lost += int((ends < 0).any(axis=1).sum())
-        blocks.append(ends)
-    if lost:
-        more = f" ({lost:,} rows have such an end in all)" if lost > 1 else ""
-        raise InputError(f"{first_lost}{more}; add the missing nodes or leave such edges out.")
-    if not blocks:
-        raise InputError(
-            f"{path.name} has no edges below its header; add a row for every edge, with the ids of "
-            "the two nodes that it joins."
-        )
-    ends = np.concatenate(blocks)
-    _, first_of = np.unique(ends[:, 0] * len(place) + ends[:, 1], return_index=True)
-    new = np.zeros(len(ends), dtype=bool)
-    new[first_of] = True
-    notes: list[str] = []
-    if repeats := int((~new).sum()):
-        row = numbers[int(new.argmin())]
-        notes.append(
-            f"{repeats} rows of {path.name} repeat an edge, which counts once; the first is row "
-            f"{row}."
-        )
-    loops = new & (ends[:, 0] == ends[:, 1])
-    if loops.any():
-        row = numbers[int(loops.argmax())]
-        notes.append(
-            f"{int(loops.sum())} edges of {path.name} lead from a node to itself and are kept; the "
-            f"first is row {row}."
-        )
-    ends = ends[new]
-    if others := [name for name in columns if name not in (source, target)]:
-        notes.append(f"columns of {path.name} that are not used: {', '.join(others)}.")
-    return torch.from_numpy(ends.T.copy()), tuple(notes)
-
-
-def _check_width(block: Sequence[tuple[int, list[str], Any]], path: Path) -> None:
-    for row, _, problem in block:
-        if problem:
-            raise InputError(f"row {row} of {path.name}: {problem}; correct the row.")
+    return names, rows, cells

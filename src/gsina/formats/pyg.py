@@ -16,6 +16,7 @@ from gsina.formats.json_graphs import cell, graph_reading
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.pyg import one_by_one
 from gsina.graphs.split_rules import Parts
 from gsina.graphs.splits import check_rule, divide, finish
 
@@ -45,7 +46,10 @@ def from_pyg(
         seed: Seed of all draws.
         name: Name of the dataset.
     """
-    given = {"train": list(train), "val": list(val or ()), "test": list(test or ())}
+    given = {
+        part: [] if some is None else list(one_by_one(some))
+        for part, some in (("train", train), ("val", val), ("test", test))
+    }
     everything = [graph for part in given.values() for graph in part]
     graphs = PackedGraphs.from_pyg(everything)
     graphs = replace(graphs, x=_numbers(graphs.x, "x"), edge_attr=_edge_attr(graphs), y=None)

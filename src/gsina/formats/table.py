@@ -1,4 +1,4 @@
-"""Users' text files, read line by line in constant memory: CSV with row numbers.
+"""Users' tables, read row by row in constant memory: CSV with row numbers, and others like it.
 
 A row number is what a spreadsheet shows: the header is row 1, and a cell with line breaks in quotes
 is one row. Files may be compressed with gzip.
@@ -12,10 +12,11 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import IO, NamedTuple, TypeVar
 
 from gsina.errors import InputError, MissingFileError, check_name
@@ -25,6 +26,12 @@ Records = Iterator[tuple[int, list[str], str | None]]
 
 #: Bytes of the longest line that is read. Longer ones are refused without reading them whole.
 LONGEST_LINE = 10_000_000
+#: Tables that are no text with delimiters, by their endings, and what reads them.
+OTHER_TABLES = {
+    ".sdf": "gsina.formats.sdf:sdf_records",
+    ".sd": "gsina.formats.sdf:sdf_records",
+    ".parquet": "gsina.formats.parquet:parquet_records",
+}
 #: Supported delimiters; the most frequent one in the header is used.
 DELIMITERS = ",\t;"
 #: Delimiters that other programs write, which are not supported.
@@ -101,6 +108,8 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
 
 def header(path: Path | str) -> list[str]:
     """The column names of a table."""
+    if (other := _other_table(path)) is not None:
+        return other(Path(path))[0]
     _, names = _start(lines(path), Path(path))
     return names
 
@@ -112,6 +121,8 @@ def records(path: Path | str, *, longest: int | None = None) -> tuple[list[str],
     cells. The problem says if a row has too few or too many cells, and is ``None`` otherwise.
     """
     path = Path(path)
+    if (other := _other_table(path)) is not None:
+        return other(path)
     text = lines(path, longest=longest)
     delimiter, names = _start(text, path)
     return names, _records(csv.reader(text, delimiter=delimiter, strict=True), len(names), path)
@@ -186,6 +197,17 @@ def no_rows(path: Path, problems: Sequence[tuple[int, str]]) -> str:
     )
 
 
+def _other_table(path: Path | str) -> Callable[[Path], tuple[list[str], Records]] | None:
+    """What reads a table that is no CSV file, by the ending of its name."""
+    endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() != ".gz"]
+    where = OTHER_TABLES.get(endings[-1]) if endings else None
+    if where is None:
+        return None
+    _binary(Path(path)).close()  # a file that is not there has its own sentence
+    found: Callable[[Path], tuple[list[str], Records]] = resolve_name(where)
+    return found
+
+
 def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:
     number = 1
     while True:
@@ -203,8 +225,14 @@ def _records(reader: Iterator[list[str]], width: int, path: Path) -> Records:
             if width > 1:
                 continue
             cells = [""]
-        fits = len(cells) == width
-        yield number, cells, None if fits else f"it has {len(cells)} cells, the header has {width}"
+        yield number, cells, _problem(cells, width)
+
+
+def _problem(cells: list[str], width: int) -> str | None:
+    """Why a row cannot be used, ``None`` if it can."""
+    if len(cells) != width:
+        return f"it has {len(cells)} cells, the header has {width}"
+    return "it has a zero byte" if any("\0" in cell for cell in cells) else None
 
 
 def _binary(path: Path) -> IO[bytes]:
@@ -230,7 +258,7 @@ def _decoded(line: bytes, number: int, path: Path, longest: int) -> str:
             f"line {number} of {path.name} has a carriage return in the middle, as files of old "
             "programs do; save the file as CSV UTF-8 with ordinary line ends."
         )
-    if b"\0" in line:
+    if b"\0" in line and number == 1:  # in a later line it costs that row only
         raise InputError(
             f"line {number} of {path.name} has zero bytes, so it is UTF-16 or no text; save it as "
             "UTF-8."

@@ -211,7 +211,7 @@ def _parts(
         )
     if environment is not None:
         cells = _values(tensors, environment, len(rows), path)
-        return by_environment(cells, rows, environment), "environment", environment
+        return by_environment(cells, environment), "environment", environment
     if time is not None:
         keys = times(_values(tensors, time, len(rows), path), rows, time)
         return by_order(keys, NODE_SHARES), "time", time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.graphs.fields import EDGE, LABEL, NODE, GraphFields, columns, read_pyg
+from gsina.graphs.pyg import holds_graphs, one_by_one
 from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups
 
@@ -82,14 +84,21 @@ class Batch(GraphFields):
 
     @classmethod
     def from_pyg(cls, data: Any) -> Batch:
-        """Convert a PyG ``Data`` (one graph) or ``Batch`` (several); ``train_mask`` is the mask."""
+        """Convert a PyG ``Data`` (one graph) or ``Batch`` (several); ``train_mask`` is the mask.
+
+        A dataset, a loader or a list becomes a batch of all its graphs.
+        """
+        if holds_graphs(data) or isinstance(data, GraphFields):
+            data = _collate(one_by_one(data))
         sources = {column.name: column.name for column in columns(GraphFields)}
         parts = read_pyg(
             data, sources | {"y": "y", "label_weight": "label_weight", "mask": "train_mask"}
         )
         edge_index, num_nodes = data.edge_index, data.num_nodes
         node_graph = getattr(data, "batch", None)
-        num_graphs = 1 if node_graph is None else int(data.num_graphs)
+        num_graphs = 1
+        if node_graph is not None:  # only a Batch knows about empty graphs at its end
+            num_graphs = getattr(data, "num_graphs", None) or int(node_graph.max()) + 1
         if node_graph is None:
             node_graph = torch.zeros(num_nodes, dtype=torch.long, device=edge_index.device)
         edge_graph = node_graph[edge_index[0]]
@@ -124,3 +133,17 @@ class Batch(GraphFields):
         found = graphs.to_pyg(mask="train_mask")
         alone = len(found) == 1 and (graphs.node_y is not None or self.mask is not None)
         return found[0] if alone else PygBatch.from_data_list(found)
+
+
+def _collate(graphs: Iterable[Any]) -> Any:
+    """A PyG ``Batch`` of PyG graphs."""
+    from torch_geometric.data import Batch as PygBatch
+    from torch_geometric.data.data import BaseData
+
+    found = list(graphs)
+    for graph in found:
+        if not isinstance(graph, BaseData):
+            raise InputError(f"got a {type(graph).__name__}, expected a list of PyG Data objects.")
+    if not found:
+        raise InputError("got no graphs, expected at least one PyG Data object.")
+    return PygBatch.from_data_list(found)

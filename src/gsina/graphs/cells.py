@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 #: Cells that mean "not known", whatever their case.
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "?"})
@@ -23,6 +24,33 @@ def number(cell: str) -> float | None:
     return value if math.isfinite(value) and "_" not in cell else None
 
 
+def is_infinite(cell: str) -> bool:
+    """Whether a cell is infinity, by name or as a number beyond all others such as 1e400."""
+    try:
+        return math.isinf(float(cell))
+    except ValueError:
+        return False
+
+
 def plain(value: float) -> str:
     """The one way to write a number that is the name of a class: 1 for 1.0 and 1e0."""
     return f"{value:.15g}"
+
+
+def not_a_number(cell: str) -> str:
+    """What to do about a cell that a person reads as a number, and a program does not; or ``""``.
+
+    Decimal commas (``1,5``) and bounds (``<1646``).
+    """
+    text = cell.strip()
+    if re.fullmatch(r"[+-]?[\d.\s]*\d,\d+([eE][+-]?\d+)?", text):
+        return (
+            "it has a decimal comma: write a decimal point, for instance by saving the table with "
+            "the number format of another language"
+        )
+    if text[:1] in "<>≤≥~≈" and number(text.lstrip("<>=≤≥~≈ ").replace(",", ".")) is not None:
+        return (
+            "it is a bound and not a number: write the number alone if that is near enough, or "
+            "leave the cell empty"
+        )
+    return ""

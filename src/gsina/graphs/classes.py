@@ -138,8 +138,9 @@ class Numbers:
 
     @classmethod
     def of_targets(cls, targets: int, level: Level = "graph") -> Self:
-        """Numbers are judged by their RMSE."""
-        return cls(Task("regression", targets, "rmse", level))
+        """One is judged by its RMSE, several by the mean of theirs in standard deviations."""
+        metric = "rmse" if targets == 1 else "scaled_rmse"
+        return cls(Task("regression", targets, metric, level))
 
     @classmethod
     def of(cls, values: NDArray[Any], level: Level = "graph") -> Self:

@@ -35,6 +35,7 @@ class GraphFields:
         edge_truth: Whether an edge belongs to the true explanation ``[E]``, bool.
         node_truth: Whether a node belongs to the true explanation ``[N]``, bool.
         environment: Environment (domain) of every graph ``[G]``, int64.
+        graph_attr: Features of whole graphs ``[G, F]``, such as descriptors of molecules.
         mask: Nodes that count in loss and score ``[N]``, bool; ``None`` for all.
     """
 
@@ -43,6 +44,7 @@ class GraphFields:
     edge_truth: Tensor | None = field(default=None, metadata=EDGE)
     node_truth: Tensor | None = field(default=None, metadata=NODE)
     environment: Tensor | None = field(default=None, metadata=GRAPH)
+    graph_attr: Tensor | None = field(default=None, metadata=GRAPH)
     mask: Tensor | None = field(default=None, metadata=NODE)
 
 
@@ -114,4 +116,6 @@ def read_pyg(data: Any, sources: Mapping[str, str]) -> dict[str, Tensor]:
     for name, value in found.items():
         if value.dim() == 0 or (value.dim() == 1 and name in ("x", "edge_attr")):
             found[name] = value.view(-1, 1) if value.dim() else value.view(1)
+        if value.dim() < 2 and name == "graph_attr":  # one row for each graph of a batch
+            found[name] = value.view(getattr(data, "num_graphs", 1), -1)
     return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
-from gsina.graphs.cells import is_missing, number, plain
+from gsina.graphs.cells import is_infinite, is_missing, not_a_number, number, plain
 from gsina.graphs.classes import TWO, Classes, Numbers
 from gsina.graphs.task import Level, Task
 
@@ -91,8 +91,11 @@ def read_labels(
                 f"target {column.name!r} is missing in all {len(rows)} rows; fill in the labels "
                 "that are known, or name another column to predict."
             )
+        column.check_finite(rows)
     many = len(columns) > 1
     if kind == "auto":
+        for column in columns.values():
+            column.check_nearly_numbers(rows)
         classes = all(column.like_classes(many) for column in columns.values())
         kind = "classification" if classes else "regression"
         guessed = tuple(
@@ -142,6 +145,31 @@ class _Column:
             return True
         known = sum(not is_missing(cell) for cell in self.cells)
         return len(self.values) <= min(MOST_NUMBERED_CLASSES, known / 2)
+
+    def check_finite(self, rows: Sequence[int]) -> None:
+        """Refuse numbers without a finite value: they are neither quantities nor classes."""
+        for row, cell in zip(rows, self.cells, strict=True):
+            if is_infinite(cell):
+                raise InputError(
+                    f"row {row}: target {self.name!r} is {cell!r}, which is no finite number; "
+                    "correct the cell, or leave it empty where the label is not known."
+                )
+
+    def check_nearly_numbers(self, rows: Sequence[int]) -> None:
+        """Refuse decimal commas, and bounds among numbers: neither numbers nor sensible classes."""
+        if self.numbers is not None:
+            return
+        commas = [text for text in self.values if "," in text and not_a_number(text)]
+        known = [text for text in self.values if number(text) is not None]
+        if 2 * len(known + commas) < len(self.values):
+            return
+        for row, cell in zip(rows, self.cells, strict=True):
+            if hint := not_a_number(cell):
+                raise InputError(
+                    f"row {row}: target {self.name!r} is {cell!r}, expected a number as in other "
+                    f"rows; {hint} (if these are classes, say --task classification, in Python "
+                    'kind="classification").'
+                )
 
     def classes(self) -> tuple[Classes, Tensor]:
         """The classes, and the labels of all rows as their task has them."""
@@ -195,9 +223,10 @@ def _numbers(columns: Mapping[str, _Column], rows: Sequence[int]) -> Labels:
     for column in columns.values():
         for row, cell in zip(rows, column.cells, strict=True):
             if not is_missing(cell) and number(cell) is None:
+                hint = not_a_number(cell)
                 raise InputError(
                     f"row {row}: target {column.name!r} is {cell!r}; expected a number for "
-                    "regression, or an empty cell where it is not known."
+                    f"regression, or an empty cell where it is not known{hint and f'; {hint}'}."
                 )
     numbers = Numbers.of_targets(len(columns))
     y = torch.cat([numbers.encode(numbers.read(one.cells)) for one in columns.values()], dim=1)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.graphs.cells import number
-from gsina.graphs.split_rules import Parts, row_of
+from gsina.graphs.split_rules import Parts
 
 #: Shares of train and val among nodes; the rest is for testing.
 NODE_SHARES = (0.6, 0.2)
@@ -31,7 +31,7 @@ def check_apart(masks: Mapping[str, Tensor], where: str = "") -> None:
             )
 
 
-def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file: str = "") -> Parts:
+def by_environment(cells: Sequence[str], column: str) -> Parts:
     """The last environments are the test, those before them val.
 
     Environments are sorted as numbers, or as text if one of them is none. A fifth of them, but at
@@ -39,16 +39,9 @@ def by_environment(cells: Sequence[str], rows: Sequence[int], column: str, file:
 
     Args:
         cells: Environment of every node.
-        rows: Row numbers, for messages.
         column: Name of the column.
-        file: Name of the file, for messages.
     """
     texts = [cell.strip() for cell in cells]
-    if "" in texts:
-        raise InputError(
-            f"{row_of(rows[texts.index('')], file)}: column {column!r} is empty; expected an "
-            "environment for every node: fill it in, or name another column."
-        )
     numbers = {text: number(text) for text in set(texts)}
     plain = all(value is not None for value in numbers.values())
     order = sorted(numbers, key=lambda text: (numbers[text] if plain else 0, text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.fields import ENDS, GRAPH, NODE, GraphFields, columns, join, read_pyg, take
+from gsina.graphs.pyg import holds_graphs, one_by_one
 from gsina.graphs.task import Level
 from gsina.ops.edges import reverse_edges
 from gsina.ops.ragged import gather_groups
@@ -106,6 +107,11 @@ class PackedGraphs(GraphFields):
     def num_edge_features(self) -> int:
         """Width of the edge features, 0 if there are none."""
         return 0 if self.edge_attr is None else self.edge_attr.size(1)
+
+    @property
+    def num_graph_features(self) -> int:
+        """Width of the features of whole graphs, 0 if there are none."""
+        return 0 if self.graph_attr is None else self.graph_attr.size(1)
 
     def labels(self, level: Level = "graph") -> Tensor | None:
         """Labels of the graphs, or of the nodes."""
@@ -229,21 +235,18 @@ class PackedGraphs(GraphFields):
 
     @classmethod
     def from_pyg(cls, graphs: Any, level: Level = "graph", mask: str = "mask") -> PackedGraphs:
-        """Pack a PyG ``Data``, ``Batch`` or ``Dataset``, or any iterable of ``Data`` objects.
+        """Pack a PyG ``Data``, ``Batch``, ``Dataset`` or loader, or any iterable of such objects.
 
-        The fields of :class:`~gsina.graphs.fields.GraphFields` are taken over where the objects
-        have them. Graphs without ``x`` get one constant feature.
+        Every graph in them becomes one of these, see :func:`~gsina.graphs.pyg.one_by_one`. The
+        fields of :class:`~gsina.graphs.fields.GraphFields` are taken over where the objects have
+        them. Graphs without ``x`` get one constant feature.
 
         Args:
             graphs: The graphs.
             level: Whether ``y`` has one row per graph or one per node.
             mask: The attribute that holds the mask, which is read at node level only.
         """
-        from torch_geometric.data.data import BaseData
-
-        if isinstance(graphs, BaseData):  # a Batch is one of several graphs
-            graphs = graphs.to_data_list() if hasattr(graphs, "to_data_list") else [graphs]
-        if not isinstance(graphs, Iterable):
+        if not (hasattr(graphs, "edge_index") or holds_graphs(graphs)):
             raise InputError(f"got a {type(graphs).__name__}, expected a list of PyG Data objects.")
         sources = {column.name: column.name for column in columns(cls)}
         if level == "node":
@@ -251,7 +254,7 @@ class PackedGraphs(GraphFields):
             sources |= {"node_y": sources.pop("y"), "node_label_weight": weight, "mask": mask}
         else:
             del sources["node_y"], sources["node_label_weight"], sources["mask"]
-        found = [read_pyg(graph, sources) for graph in graphs]
+        found = [read_pyg(graph, sources) for graph in one_by_one(graphs)]
         if not found:
             raise InputError("got no graphs to pack; expected at least one PyG Data object.")
         _check_alike(found)

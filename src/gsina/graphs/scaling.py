@@ -1,15 +1,22 @@
 """Features without units: mean 0 and standard deviation 1 over the training rows.
 
 A scaling is plain JSON, so that it can be kept with a model: ``{"node": {"mean": [F], "scale":
-[F]}}``, and ``"edge"`` likewise where edges have features.
+[F]}}``, and ``"edge"`` and ``"graph"`` likewise where edges or graphs have features. Categories,
+which are integers, have no units.
+
+Features of whole graphs may be missing, or larger than all others by orders of magnitude, as
+descriptors of molecules are. Their mean and scale are those of the values between the first and the
+last hundredth; ``"clip"`` limits what comes out, and a missing value becomes the mean.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,7 +24,11 @@ from gsina.graphs.packed import PackedGraphs
 
 Scaling = Mapping[str, Mapping[str, list[float]]]
 #: Whose features are in which tensor of the graphs.
-TENSORS = {"node": "x", "edge": "edge_attr"}
+TENSORS = {"node": "x", "edge": "edge_attr", "graph": "graph_attr"}
+#: Standard deviations from the mean that a feature of a whole graph has at most.
+CLIP = 10.0
+#: The values that mean and scale of features of whole graphs look at.
+QUANTILES = (0.01, 0.99)
 
 
 def find_scaling(graphs: PackedGraphs) -> dict[str, dict[str, list[float]]]:
@@ -30,8 +41,8 @@ def find_scaling(graphs: PackedGraphs) -> dict[str, dict[str, list[float]]]:
         values = getattr(graphs, name)
         if values is not None and what == "node" and graphs.mask is not None:
             values = values[graphs.mask]
-        if values is not None and values.numel():
-            found[what] = _find(values.double())
+        if values is not None and values.numel() and values.is_floating_point():
+            found[what] = (_find_robust if what == "graph" else _find)(values.double())
     return found
 
 
@@ -43,7 +54,11 @@ def apply_scaling(scaling: Scaling, *graphs: PackedGraphs) -> list[PackedGraphs]
         if id(values) not in made:
             mean, scale = (torch.tensor(moments[k], dtype=torch.double) for k in ("mean", "scale"))
             mean, scale = mean.to(values.device), scale.to(values.device)
-            made[id(values)] = ((values.double() - mean) / scale).float()
+            scaled = (values.double() - mean) / scale
+            if "clip" in moments:
+                (limit,) = moments["clip"]
+                scaled = scaled.nan_to_num(0, limit, -limit).clamp(-limit, limit)
+            made[id(values)] = scaled.float()
         return made[id(values)]
 
     changed = []
@@ -66,3 +81,17 @@ def _find(values: Tensor) -> dict[str, list[float]]:
         "mean": torch.where(constant, ones, mean).tolist(),
         "scale": torch.where(constant, torch.ones_like(scale), scale).tolist(),
     }
+
+
+def _find_robust(values: Tensor) -> dict[str, list[float]]:
+    """Mean and scale of columns with gaps and outliers; columns of 0 and 1 stay as they are."""
+    numbers = torch.where(values.isfinite(), values, torch.nan).numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a number
+        low, high = np.nanquantile(numbers, QUANTILES, axis=0)
+        rare = low == high  # nearly constant: the few other values decide
+        usual = np.asarray(np.where(rare, numbers, np.clip(numbers, low, high)))
+        mean, scale = np.nanmean(usual, axis=0), np.nanstd(usual, axis=0)
+    plain = (np.isin(numbers, (0, 1)) | np.isnan(numbers)).all(axis=0)
+    mean[plain], scale[plain | (scale == 0)] = 0, 1
+    return {"mean": mean.tolist(), "scale": scale.tolist(), "clip": [CLIP]}

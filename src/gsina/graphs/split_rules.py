@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,21 @@ MARKS = {
     "test": "test",
     "id_test": "id_test",
 }
+#: Dates that are not ISO, as spreadsheets write them.
+DATES = (
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+)
 #: Shares of train and val; the rest is for testing.
 SHARES = (0.8, 0.1)
 
@@ -79,28 +96,67 @@ def by_order(keys: NDArray[np.float64], shares: tuple[float, float] = SHARES) ->
     return _sorted({"train": order[:first], "val": order[first:second], "test": order[second:]})
 
 
-def by_marks(
-    marks: Sequence[str], rows: Sequence[int], column: str, *, gaps: bool = False, file: str = ""
-) -> Parts:
+class Filled(NamedTuple):
+    """The rows of a split column that are not empty; the others are in no split.
+
+    Attributes:
+        ids: Their places among all rows.
+        cells: Their cells.
+        rows: Their row numbers.
+        notes: A sentence about the others, if there are any.
+    """
+
+    ids: Ids
+    cells: list[str]
+    rows: list[int]
+    notes: tuple[str, ...]
+
+    def place(self, parts: Parts | None) -> Parts | None:
+        """A split of these rows as one of all rows."""
+        return None if parts is None else {name: self.ids[ids] for name, ids in parts.items()}
+
+
+def filled(
+    cells: Sequence[str], rows: Sequence[int], column: str, what: str, file: str = ""
+) -> Filled:
+    """The rows whose cell says something.
+
+    Args:
+        cells: Text of the split column.
+        rows: Row numbers.
+        column: Name of the column.
+        what: What a row is, in the plural, for the sentence.
+        file: Name of the file, for messages.
+    """
+    ids = np.array([place for place, cell in enumerate(cells) if cell.strip()], dtype=np.int64)
+    if not len(ids):
+        raise InputError(
+            f"{f'{file}: ' if file else ''}column {column!r} is empty in all {len(cells)} rows; "
+            "fill it in, or name another column to split by."
+        )
+    empty = len(cells) - len(ids)
+    note = f"{empty} {what} have an empty {column!r} and are in no split."
+    chosen = ids.tolist()
+    return Filled(ids, [cells[i] for i in chosen], [rows[i] for i in chosen], (note,) * bool(empty))
+
+
+def by_marks(marks: Sequence[str], rows: Sequence[int], column: str, file: str = "") -> Parts:
     """The user's own split.
 
     Args:
         marks: Text of the split column.
         rows: Row numbers, for messages.
         column: Name of the column.
-        gaps: Whether rows without a word are in no split instead of an error.
         file: Name of the file, for messages.
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     for place, (mark, row) in enumerate(zip(marks, rows, strict=True)):
         word = mark.strip().lower()
-        if gaps and not word:
-            continue
         if word not in MARKS:
             raise InputError(
                 f"{row_of(row, file)}: column {column!r} is {mark!r}; expected train, val, test or "
-                f"id_test{' (or an empty cell, for no split)' if gaps else ''}: correct the cell, "
-                "or name another column."
+                "id_test (or an empty cell, for no split): correct the cell, or name another "
+                "column."
             )
         parts.setdefault(MARKS[word], []).append(place)
     for needed in ("train", "test"):
@@ -134,11 +190,15 @@ def at_random(
 def times(
     cells: Sequence[str], rows: Sequence[int], column: str, file: str = ""
 ) -> NDArray[np.float64]:
-    """Keys for :func:`by_order` from a column of numbers or of ISO dates ``[rows]``."""
+    """Keys for :func:`by_order` from a column of numbers or of dates ``[rows]``.
+
+    Dates are ISO dates, or one of :data:`DATES` in all rows.
+    """
     values = [number(cell) for cell in cells]
     dates = bool(values) and values[0] is None
     if dates:
-        values = [_seconds(cell.strip()) for cell in cells]
+        seconds = _iso if _iso(cells[0].strip()) is not None else _other_dates(cells, column, file)
+        values = [seconds(cell.strip()) for cell in cells]
     for cell, row, value in zip(cells, rows, values, strict=True):
         if value is None:
             raise InputError(
@@ -147,6 +207,25 @@ def times(
                 + ": correct the cell, or name another column of times."
             )
     return np.array(values, dtype=np.float64)
+
+
+def _other_dates(cells: Sequence[str], column: str, file: str) -> Callable[[str], float | None]:
+    """How to read dates that are not ISO: by the one way that most of the cells allow.
+
+    Raises:
+        InputError: Day and month may be either way round.
+    """
+    ways = [way for way in DATES if _seconds(cells[0].strip(), way) is not None] or DATES[:1]
+    able = {way: [_seconds(cell.strip(), way) for cell in cells] for way in ways}
+    gaps = {way: found.count(None) for way, found in able.items()}
+    best = [way for way in ways if gaps[way] == min(gaps.values())]
+    if len({tuple(able[way]) for way in best}) > 1:
+        raise InputError(
+            f"{f'{file}: ' if file else ''}column {column!r} has dates such as "
+            f"{cells[0].strip()!r}, where day and month may be either way round; write them as "
+            "2024-01-31."
+        )
+    return partial(_seconds, way=best[0])
 
 
 def row_of(row: int, file: str = "") -> str:
@@ -179,7 +258,7 @@ def draw(
     return np.sort(np.concatenate(drawn)) if drawn else ids[:0]
 
 
-def _seconds(text: str) -> float | None:
+def _iso(text: str) -> float | None:
     """Seconds of an ISO date; times without a zone are taken as UTC."""
     for tried in (text, f"{text}-01"):  # A month alone is a date for a person.
         try:
@@ -187,4 +266,14 @@ def _seconds(text: str) -> float | None:
         except ValueError:
             continue
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+def _seconds(text: str, way: str) -> float | None:
+    """Seconds of a date that is written in one way, perhaps with a time of the day behind it."""
+    for format in (way, f"{way} %H:%M", f"{way} %H:%M:%S"):
+        try:
+            return datetime.strptime(text, format).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            continue
     return None

@@ -18,6 +18,7 @@ from gsina.graphs.labels import Labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import (
     SHARES,
+    Filled,
     Ids,
     Parts,
     at_random,
@@ -25,7 +26,7 @@ from gsina.graphs.split_rules import (
     by_marks,
     by_order,
     draw,
-    row_of,
+    filled,
     times,
 )
 
@@ -93,19 +94,30 @@ def divide(
         seed: Seed of all draws.
         file: Name of the file, for messages.
     """
-    environment = None
+    if rule in BY_COLUMN:
+        there = filled(cells, rows, str(column), "rows", file)
+        return _by_column(rule, labels, there, column, seed, file)
     if rule == "scaffold":
         parts = by_groups(groups)
     elif rule == "size":
         parts = by_order(graphs.node_ptr.diff().double().numpy()) if len(rows) > 2 else None
-    elif rule == "column":
+    else:
+        parts = at_random(labels, seed)
+    return finish(parts, labels, rule=rule, column=column, seed=seed)
+
+
+def _by_column(
+    rule: str, labels: Labels, there: Filled, column: str | None, seed: int, file: str
+) -> Split:
+    """Split the rows that have something in the column; the others are in no split."""
+    environment = None
+    cells, rows, name = there.cells, there.rows, str(column)
+    parts: Parts | None
+    if rule == "column":
         named = [cell.strip() for cell in cells]
-        if "" in named:
-            raise InputError(
-                f"{row_of(rows[named.index('')], file)}: column {column!r} is empty; expected a "
-                "group for every row: fill it in, or name another column."
-            )
-        environment = np.unique(named, return_inverse=True)[1]
+        codes = np.unique(named, return_inverse=True)[1]
+        environment = np.full(len(labels.y), codes.max() + 1)
+        environment[there.ids] = codes
         parts = by_groups(named)
         if parts is None:
             raise InputError(
@@ -113,14 +125,13 @@ def divide(
                 "groups: choose another column or split."
             )
     elif rule == "time":
-        keys = times(cells, rows, str(column), file)
+        keys = times(cells, rows, name, file)
         parts = by_order(keys) if len(rows) > 2 else None
-    elif rule == "own":
-        parts = by_marks(cells, rows, str(column), file=file)
     else:
-        parts = at_random(labels, seed)
-    split = finish(parts, labels, rule=rule, column=column, seed=seed)
-    return replace(split, environment=environment)
+        parts = by_marks(cells, rows, name, file)
+    split = finish(there.place(parts), labels, rule=rule, column=column, seed=seed)
+    warnings = split.warnings + (there.notes if split.source["used"] == rule else ())
+    return replace(split, environment=environment, warnings=warnings)
 
 
 def finish(

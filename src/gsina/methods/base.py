@@ -75,6 +75,15 @@ class Method(nn.Module):
             )
         return self._task
 
+    @property
+    def last_layer(self) -> nn.Module | None:
+        """The layer that makes logits of states: of graphs ``[G, H]``, or of nodes.
+
+        ``None`` if the method does not say: then its states are not known.
+        """
+        predictor = getattr(self, "predictor", None)
+        return predictor.last_layer if isinstance(predictor, Predictor) else None
+
     def __call__(self, batch: Any) -> Any:
         """:meth:`forward` of a batch; a PyG ``Data`` or ``Batch`` is converted first.
 

@@ -59,6 +59,7 @@ _add(
     "robustness to spurious correlations, ICML 2022",
     kinds=CLASSES,
     about=CONTRASTS,
+    graph_features=True,
 )
 _add(
     "dir",
@@ -79,6 +80,7 @@ _add(
     "eiil:EIIL",
     "Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021",
     about=ACROSS_ENVIRONMENTS,
+    graph_features=True,
 )
 _add(
     "erm",
@@ -86,6 +88,7 @@ _add(
     "Vapnik, Principles of risk minimization for learning theory, 1991",
     GRAPHS + NODES,
     note="the tables' Oracle (IID) is this method on data without a shift",
+    graph_features=True,
 )
 _add(
     "gib",
@@ -98,6 +101,7 @@ _add(
     "gsat:GSAT",
     "Miao, Liu, Li, Interpretable and generalizable graph learning via stochastic attention "
     "mechanism, ICML 2022",
+    graph_features=True,
 )
 _add(
     "gsina",
@@ -105,6 +109,7 @@ _add(
     "Yan et al., Improving subgraph extraction for graph invariant learning via graph Sinkhorn "
     "attention",
     GRAPHS + NODES,
+    graph_features=True,
 )
 _add(
     "ib-irm",
@@ -112,6 +117,7 @@ _add(
     "Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution "
     "generalization, NeurIPS 2021",
     about=ACROSS_ENVIRONMENTS,
+    graph_features=True,
 )
 _add(
     "igm",
@@ -126,6 +132,7 @@ _add(
     "irm:IRM",
     "Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019",
     about=ACROSS_ENVIRONMENTS,
+    graph_features=True,
 )
 _add(
     "sugar",
@@ -143,4 +150,5 @@ _add(
     config="parts.environments:EnvironmentConfig",
     label="V-REx",
     about=ACROSS_ENVIRONMENTS,
+    graph_features=True,
 )

@@ -137,6 +137,11 @@ class GIB(Method):
         network = spec.network()
         return cls(network, network.out_channels, task, config)
 
+    @property
+    def last_layer(self) -> nn.Module:
+        """The classifier."""
+        return self.classifier
+
     def forward(self, batch: Batch) -> Output:
         """Predict from the subgraph."""
         squeezed = self._squeeze(batch)

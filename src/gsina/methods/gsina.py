@@ -24,7 +24,7 @@ from gsina.nn.attention import (
 from gsina.nn.checks import Transport, check_numbers, check_transport
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
-from gsina.ops.budget import Budget
+from gsina.ops.budget import Budget, both_given
 from gsina.ops.connectivity import edge_connectivity_loss
 from gsina.ops.soft_top_r import Regulariser, Solver
 
@@ -169,6 +169,8 @@ class GSINA(Method):
         super().__init__(task)
         for name in overrides:
             check_name(name, [field.name for field in fields(GSINAConfig)], "setting of GSINA")
+        if overrides.get("ratio") is not None and overrides.get("budget") is not None:
+            raise both_given(overrides["ratio"], overrides["budget"])
         config = replace(config or GSINAConfig(), **overrides)
         width = getattr(extractor, "out_channels", None) if channels is None else channels
         if not isinstance(width, int):
@@ -183,7 +185,7 @@ class GSINA(Method):
         self.predictor = predictor if isinstance(predictor, Predictor) else Predictor(predictor)
         self.attention = GraphSinkhornAttention(
             width,
-            config.ratio,
+            config.ratio if config.budget is None else None,
             config.temperature,
             config.noise,
             config.scope,

@@ -34,6 +34,7 @@ class MethodEntry:
         label: The name in tables.
         note: What else a reader of a table must know of it.
         kinds: The kinds of task that it can learn.
+        graph_features: Whether it can use features of whole graphs beside the graph itself.
         about: What it does that ties it to these levels and kinds, to end "method x ...".
     """
 
@@ -45,6 +46,7 @@ class MethodEntry:
     label: str
     note: str = ""
     kinds: tuple[str, ...] = KINDS
+    graph_features: bool = False
     about: str = "extracts subgraphs of whole graphs"
 
     @property
@@ -127,8 +129,21 @@ def build_method(name: str, spec: NetworkSpec, task: Task, options: dict[str, An
     """
     config = make_config(name, options)
     check_can(name, task.level, task.kind)
+    if spec.graph_channels:
+        check_graph_features(name)
     method: Method = METHODS[name].method.build(spec, task, config)
     return method
+
+
+def check_graph_features(name: str) -> None:
+    """Refuse a method that cannot use features of whole graphs; names those that can."""
+    chosen = METHODS[check_name(name, METHODS, "method")]
+    if not chosen.graph_features:
+        able = ", ".join(sorted(key for key, entry in METHODS.items() if entry.graph_features))
+        raise InputError(
+            f"method {name} {chosen.about} and cannot use features of whole graphs (--features); "
+            f"leave them out, or use one that can: {able}."
+        )
 
 
 def check_can(name: str, level: str, kind: str | None = None) -> None:

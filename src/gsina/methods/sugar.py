@@ -114,6 +114,11 @@ class SuGAr(Method):
             members.append(Member(splitter, predictor, config.predict_from))
         return cls(members, network.make_head(task.outputs), task, config)
 
+    @property
+    def last_layer(self) -> nn.Module:
+        """The head that all members share."""
+        return self.head
+
     def forward(self, batch: Batch) -> Output:
         """Predict from the mean of the members' states."""
         states, weights, seen = self._run(batch)

@@ -8,23 +8,28 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.formats.objects import read_objects
 from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
-from gsina.graphs.task import Task
+from gsina.graphs.task import Level, Task
 from gsina.methods import Method, build_method, make_config
-from gsina.metrics import predicted_classes
+from gsina.metrics import METRICS, predicted_classes
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.evaluate import Predictions, evaluation_size, predict, score
+from gsina.training.states import Level as StatesLevel
+from gsina.training.states import no_states
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,16 @@ class Scale:
 
     def apply(self, dataset: Dataset) -> Dataset:
         """The dataset with standardised labels."""
-        name = "node_y" if dataset.task.level == "node" else "y"
-        changed: dict[str, PackedGraphs] = {}
-        for split, graphs in dataset.splits.items():
-            y = graphs.labels(dataset.task.level)
-            values: dict[str, Any] = {} if y is None else {name: self.remove(y)}
-            changed[split] = replace(graphs, **values)
+        level = dataset.task.level
+        changed = {name: self.remove_from(part, level) for name, part in dataset.splits.items()}
         return replace(dataset, splits=changed)
+
+    def remove_from(self, graphs: PackedGraphs, level: Level) -> PackedGraphs:
+        """Graphs with standardised labels, if they have any."""
+        y = graphs.labels(level)
+        name = "node_y" if level == "node" else "y"
+        values: dict[str, Any] = {} if y is None else {name: self.remove(y)}
+        return replace(graphs, **values)
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,7 @@ class Architecture:
         backbone_options: All its settings.
         node_channels: Number of node features, or the sizes of categorical ones.
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
+        graph_channels: Number of features of whole graphs; 0 for none.
     """
 
     method: str
@@ -89,6 +98,7 @@ class Architecture:
     backbone_options: dict[str, Any]
     node_channels: int | tuple[int, ...]
     edge_channels: int | tuple[int, ...]
+    graph_channels: int = 0
 
     @classmethod
     def of(cls, method: str, options: dict[str, Any], spec: NetworkSpec) -> Architecture:
@@ -102,12 +112,17 @@ class Architecture:
             (_defaults(make) if make else {}) | spec.options,
             _channels(spec.in_channels),
             _channels(spec.edge_channels),
+            spec.graph_channels,
         )
 
     def spec(self) -> NetworkSpec:
         """How to make the networks, if the backbone is one of the package."""
         return NetworkSpec(
-            self.backbone, self.node_channels, self.edge_channels, self.backbone_options
+            self.backbone,
+            self.node_channels,
+            self.edge_channels,
+            self.backbone_options,
+            graph_channels=self.graph_channels,
         )
 
     def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:
@@ -162,32 +177,73 @@ class Model:
         count = self.task.outputs if self.task.kind == "multiclass" else 2
         return Classes(self.class_names or tuple(range(count)), self.task)
 
+    def read(self, graphs: Any) -> PackedGraphs:
+        """Graphs of any kind, made as those of the training.
+
+        Args:
+            graphs: As in :func:`~gsina.formats.objects.read_objects`: packed graphs, SMILES, RDKit
+                molecules, NetworkX graphs, PyG objects, or whatever holds such.
+
+        Raises:
+            InputError: One cannot be read; the sentence says at which positions.
+        """
+        if isinstance(graphs, PackedGraphs):
+            return graphs
+        return read_objects(graphs, self.task.level, self.featuriser).graphs
+
+    def embed(self, graphs: Any, *, nodes: bool = False) -> NDArray[np.float32]:
+        """The states that the last layer predicts from, with attention applied ``[G, H]``.
+
+        At node level, and with ``nodes``, one row per node ``[N, H]``.
+
+        Args:
+            graphs: Graphs of any kind that :meth:`read` takes.
+            nodes: Give the node states that are pooled into those of the graphs.
+
+        Raises:
+            InputError: The method does not say which layer is its last, or does not pool one state
+                per node.
+        """
+        inner = nodes and self.task.level == "graph"
+        found = self.predict(graphs, states="node" if inner else "label")
+        states = found.node_states if inner else found.states
+        if states is None:
+            raise no_states(self.method)
+        return states.float().numpy()
+
     def predict(
-        self, graphs: PackedGraphs, batch_size: int | None = None, *, with_states: bool = False
+        self, graphs: Any, batch_size: int | None = None, *, states: StatesLevel | None = None
     ) -> Predictions:
         """Logits, or values in the units of the targets, and attention of every graph in order.
 
         Args:
-            graphs: Graphs with the features of the training.
+            graphs: Graphs with the features of the training, of any kind that :meth:`read` takes.
             batch_size: Graphs per batch; by default as in the evaluation of the training, which
                 matters to methods whose answers depend on the batch.
-            with_states: Whether to keep the states before the last layer.
+            states: Which states to keep besides (see :meth:`embed`); none by default.
         """
+        graphs = self.read(graphs)
         self.check(graphs)
         if batch_size is None:
             trained_with = self.training.get("settings", {}).get("batch_size", 128)
             batch_size = evaluation_size(self.method, trained_with)
         (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
-        found = predict(self.method, scaled, batch_size, with_states=with_states)
+        found = predict(self.method, scaled, batch_size, states=states)
         if self.scale is not None:
             found = replace(found, logits=self.scale.restore(found.logits))
         return found
 
-    def score(
-        self, graphs: PackedGraphs, predictions: Predictions | None = None
-    ) -> dict[str, float]:
-        """All metrics that apply to labelled graphs."""
+    def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
+        """All metrics that apply to labelled graphs.
+
+        Of several targets that are numbers, errors are in standard deviations of each: a mean over
+        units would say nothing.
+        """
+        graphs = self.read(graphs)
         found = self.predict(graphs) if predictions is None else predictions
+        if self.scale is not None and METRICS[self.task.metric].one_target:
+            found = replace(found, logits=self.scale.remove(found.logits))
+            graphs = self.scale.remove_from(graphs, self.task.level)
         decided = self.calibration.decided(found.logits) if self.calibration.cut else None
         return score(found, graphs, self.task, decided)
 
@@ -219,6 +275,12 @@ class Model:
                     "the graphs as those it was trained on."
                 )
             _check_features(graphs.edge_attr, made.edge_channels, "edge")
+        if made.graph_channels not in (0, graphs.num_graph_features):
+            raise InputError(
+                f"these graphs have {graphs.num_graph_features} features of the whole graph "
+                f"(graph_attr), but the model was trained on {made.graph_channels}; make the "
+                "graphs as those it was trained on."
+            )
 
 
 def fingerprint_of_graphs(graphs: PackedGraphs) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -46,7 +46,8 @@ class Summary:
         first_reason: Why the first of them could not be read.
         seconds: Total time.
         model_seconds: Time of the model itself.
-        notes: What sets and intervals cannot promise.
+        notes: What sets and intervals cannot promise, and sentences about tables of nodes, such as
+            how many cells were empty.
     """
 
     rows: int = 0
@@ -67,7 +68,7 @@ def predict_files(
     files: Sequence[Path],
     out: Path,
     *,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     with_attention: bool = False,
     coverage: float | None = None,
     shift: bool = False,
@@ -115,18 +116,19 @@ def _sample_states(model: Model, found: Rows | NodeGraph) -> Tensor:
     parts = (found.graphs,) if isinstance(found, NodeGraph) else (c.graphs for c in found.chunks)
     for graphs in parts:
         if len(graphs):
-            states = model.predict(graphs, with_states=True).states
-            assert states is not None
-            sample.add(states)
+            sample.add(model.predict(graphs, states="label").places)
     return sample.rows()
 
 
-def read_files(model: Model, files: Sequence[Path], names: str | None = None) -> Rows | NodeGraph:
+def read_files(
+    model: Model, files: Sequence[Path], names: str | Sequence[str] | None = None
+) -> Rows | NodeGraph:
     """Graphs of new files, made as those that the model was trained on."""
     return format_of(model.featuriser).read_again(files, model.featuriser, names)
 
 
 Row = tuple[dict[str, str], list[str]]
+T = TypeVar("T")
 
 
 def _predict_rows(
@@ -143,13 +145,13 @@ def _predict_rows(
         names += format_of(model.featuriser).weights
     predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
     problems: list[ValueError] = []
-    lines = _as_far_as_possible(predicted, problems)
+    lines = as_far_as_possible(predicted, problems)
     _write(out, lines, [*names, REASON], _texts(model), rows.header)
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 
 
-def _as_far_as_possible(rows: Iterable[Row], problems: list[ValueError]) -> Iterator[Row]:
+def as_far_as_possible(rows: Iterable[T], problems: list[ValueError]) -> Iterator[T]:
     """The rows before the first error, which goes to ``problems``, so that they are not lost.
 
     An error before the first row is raised.
@@ -180,9 +182,9 @@ def _predicted(
             cells[place][-1] = reason
         if len(chunk.graphs):
             began = time.perf_counter()
-            found = model.predict(chunk.graphs, with_states=trust is not None)
+            found = model.predict(chunk.graphs, states=None if trust is None else "label")
             summary.model_seconds += time.perf_counter() - began
-            names = [chunk.rows[place].get(rows.name, "") for place in chunk.position.tolist()]
+            names = [rows.name_of(chunk.rows[place]) for place in chunk.position.tolist()]
             answered = _answered(model, found, trust, names)
             if with_attention:
                 weights = attention(chunk.graphs, found)
@@ -201,9 +203,9 @@ def _answered(
 ) -> list[list[str]]:
     """The cells of the predictions, and of how far to trust them."""
     cells = answers(model, found.logits)
-    if trust is None or found.states is None:
+    if trust is None:
         return cells
-    more = trust.cells(found.logits, found.states, names)
+    more = trust.cells(found.logits, found.places, names)
     return [[*row, *trusted] for row, trusted in zip(cells, more, strict=True)]
 
 
@@ -216,7 +218,7 @@ def _predict_nodes(
     summary: Summary,
 ) -> None:
     began = time.perf_counter()
-    found = model.predict(graph.graphs, with_states=trust is not None)
+    found = model.predict(graph.graphs, states=None if trust is None else "label")
     summary.model_seconds = time.perf_counter() - began
     cells = [[*row, ""] for row in _answered(model, found, trust, None)]
     added = answer_names(model) + ([] if trust is None else trust.names)
@@ -227,9 +229,9 @@ def _predict_nodes(
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
             cells = [[*row[:-1], weight, ""] for row, weight in zip(cells, weights, strict=True)]
-        names = graph.names
+        names, ends = graph.names, graph.ends
         edges = (
-            ({"source": names[start], "target": names[end]}, [f"{weight:.4f}"])
+            (dict(zip(ends, (names[start], names[end]), strict=True)), [f"{weight:.4f}"])
             for (start, end), weight in zip(
                 graph.graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
@@ -237,6 +239,7 @@ def _predict_nodes(
         _write(edges_file(out), edges, ["weight"])
     _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model))
     summary.rows = len(graph.names)
+    summary.notes += graph.warnings
 
 
 def edges_file(out: Path) -> Path:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from gsina.models.shortcuts import shortcut_weights
 from gsina.models.uncertainty.fit import with_uncertainty
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
+from gsina.ops.budget import both_given
 from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
 from gsina.training.distributed import Ranks
@@ -100,6 +102,11 @@ class Trained(NamedTuple):
     model: Model
     progress: Progress
 
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The record of every epoch, as listeners and the log have it."""
+        return [in_units(record, self.model.scale) for record in self.progress.history]
+
 
 def train_model(
     dataset: Dataset,
@@ -143,15 +150,14 @@ def train_model(
         if plan.settings.resample == "shortcuts"
         else None
     )
-    if scale is not None and task.outputs == 1:
-        listeners = [InUnits(listener, scale) for listener in listeners]
     finished: list[tuple[Method, Progress, Trial]] = []
     for trial in plan.trials():
         folder = trial.folder(out)
         before = read_progress(folder / CHECKPOINT) if resume and folder is not None else {}
         history, best = before.get("history", []), before.get("best_epoch", -1)
+        # A run of an earlier version may have been judged by another metric.
+        value = None if best < 0 else in_units(history[best], scale)["val"].get(task.metric)
         for listener in listeners:
-            value = None if best < 0 else history[best]["val"][task.metric]
             listener.on_trial(trial.name, len(history), value)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(plan.seed)
@@ -168,12 +174,12 @@ def train_model(
                 session=session,
                 ranks=ranks,
                 listeners=listeners,
+                shown=partial(in_units, scale=scale),
             )
         finished.append((method, progress, trial))
     method, progress, trial = max(finished, key=lambda one: _rank(one[1]))
-    units = scale.std[0] if scale is not None and task.outputs == 1 else 1.0
     tried = {
-        str(trial.ratio): _selected(progress, task.metric, units)
+        str(trial.ratio): _selected(progress, task.metric, scale)
         for _, progress, trial in finished
         if trial.ratio is not None
     }
@@ -224,7 +230,7 @@ def score_splits(model: Model, dataset: Dataset) -> tuple[Scores, Scores]:
         decided = model.calibration.decided(logits)
         for column, name in enumerate(targets):
             one = slice(column, column + 1)
-            score = METRICS[task.metric].function
+            score = METRICS[METRICS[task.metric].of_one_target].function
             targets[name][split] = score(decided[:, one], y[:, one], replace(task, outputs=1))
     return scores, targets
 
@@ -266,12 +272,14 @@ def named_spec(
     node_channels: int | Sequence[int],
     edge_channels: int | Sequence[int],
     sizes: dict[str, Any],
+    graph_channels: int = 0,
 ) -> NetworkSpec:
     """How to make a named backbone, with those of the sizes that it has."""
     make = BACKBONES[check_name(backbone, BACKBONES, "backbone")]
     known = inspect.signature(make).parameters
     options = {name: value for name, value in sizes.items() if name in known}
-    return NetworkSpec(backbone, node_channels, edge_channels, options)
+    widths = node_channels, edge_channels
+    return NetworkSpec(backbone, *widths, options, graph_channels=graph_channels)
 
 
 def default_options(method: str) -> dict[str, Any]:
@@ -303,9 +311,7 @@ def check_budget(method: str, options: Mapping[str, Any]) -> None:
     """
     ratio, budget = options.get("ratio"), options.get("budget")
     if ratio is not None and budget is not None:
-        raise InputError(
-            f"expected a ratio or a budget, got ratio {ratio} and budget {budget}; leave one out."
-        )
+        raise both_given(ratio, budget)
     for name in ("ratio", "budget", "temperature"):
         value = options.get(name)
         if value is not None and not has_option(method, name):
@@ -333,34 +339,22 @@ def _rank(progress: Progress) -> tuple[float, float]:
     return metric, -loss
 
 
-def _selected(progress: Progress, name: str, units: float) -> float | None:
+def _selected(progress: Progress, name: str, scale: Scale | None) -> float | None:
     """Validation metric of the selected epoch."""
     if progress.best_epoch < 0:
         return None
-    return float(progress.history[progress.best_epoch]["val"][name]) * units
+    return float(in_units(progress.history[progress.best_epoch], scale)["val"].get(name, math.nan))
 
 
-class InUnits(Listener):
-    """Passes events on to a listener, with errors of a single target in its units."""
-
-    def __init__(self, listener: Listener, scale: Scale) -> None:
-        self.listener, self.std = listener, scale.std[0]
-
-    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
-        """Pass it on; the metric of a regression is an error."""
-        self.listener.on_trial(name, done, None if best is None else best * self.std)
-
-    def on_batch(self, done: int, of: int) -> None:
-        """Pass it on."""
-        self.listener.on_batch(done, of)
-
-    def on_epoch(self, record: dict[str, Any]) -> None:
-        """Pass the record on."""
-        values = {
-            name: value * self.std if name in METRICS and METRICS[name].unit == "target" else value
-            for name, value in record["val"].items()
-        }
-        self.listener.on_epoch({**record, "val": values})
+def in_units(record: dict[str, Any], scale: Scale | None) -> dict[str, Any]:
+    """The record of an epoch with errors of a single target in its units, as users see it."""
+    if scale is None or len(scale.std) > 1:
+        return record
+    values = {
+        name: value * scale.std[0] if name in METRICS and METRICS[name].unit == "target" else value
+        for name, value in record["val"].items()
+    }
+    return {**record, "val": values}
 
 
 def _training(plan: Plan, progress: Progress, tried: dict[str, float | None]) -> dict[str, Any]:

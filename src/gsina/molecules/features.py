@@ -31,6 +31,8 @@ BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 LOWEST_CHARGE = -5
 
+#: How an InChI starts.
+INCHI = "InChI="
 #: Features of the atoms, start and end of the edges, and features of the edges of one molecule.
 MoleculeRows = tuple[list[tuple[int, ...]], list[tuple[int, int]], list[tuple[int, ...]]]
 
@@ -60,8 +62,11 @@ def rdkit_chem() -> Any:
     return Chem
 
 
-def parse(smiles: str) -> Any:
-    """The RDKit molecule of a SMILES string.
+def parse(smiles: Any) -> Any:
+    """The RDKit molecule of a SMILES string, or of an InChI.
+
+    A molecule is taken as its SMILES would give it: checked, and its hydrogens not as atoms. The
+    other atoms keep their order.
 
     Raises:
         InputError: If there is none; the message is RDKit's reason.
@@ -70,9 +75,16 @@ def parse(smiles: str) -> Any:
     from rdkit import rdBase
 
     with rdBase.BlockLogs():  # RDKit writes its complaints to the terminal.
-        molecule = chem.MolFromSmiles(smiles)
+        if isinstance(smiles, chem.Mol):
+            return _checked(chem, smiles)
+        if not isinstance(smiles, str):
+            raise InputError(f"it is a {type(smiles).__name__}, expected SMILES or a molecule")
+        if len(smiles.splitlines()) > 1:  # RDKit would read the first line and drop the others
+            raise InputError("it has a line break inside")
+        inchi = smiles.startswith(INCHI)
+        molecule = (chem.MolFromInchi if inchi else chem.MolFromSmiles)(smiles)
         if molecule is None:
-            raise InputError(_reason(chem, smiles))
+            raise InputError("it is not a valid InChI" if inchi else _reason(chem, smiles))
     if molecule.GetNumAtoms() == 0:
         raise InputError("it has no atoms")
     return molecule
@@ -159,6 +171,17 @@ def _positions() -> tuple[dict[Any, int], ...]:
             (chem.BondStereo, STEREO),
         )
     )
+
+
+def _checked(chem: Any, molecule: Any) -> Any:
+    """A copy of a molecule without hydrogen atoms, as :func:`parse` gives it."""
+    try:
+        molecule = chem.RemoveHs(molecule)
+    except ValueError as error:
+        raise InputError(str(error).strip().rstrip(".")) from error
+    if molecule.GetNumAtoms() == 0:
+        raise InputError("it has no atoms")
+    return molecule
 
 
 def _reason(chem: Any, smiles: str) -> str:

@@ -1,16 +1,30 @@
-"""Morgan fingerprints of molecules, packed: which neighbourhoods of atoms occur in them."""
+"""Morgan fingerprints of molecules: which neighbourhoods of atoms occur in them."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.molecules.features import rdkit_chem
+from gsina.errors import InputError
+from gsina.molecules.features import parse, rdkit_chem
 
 RADIUS, BITS = 2, 2048
+
+
+def morgan(molecule: Any) -> NDArray[np.uint8]:
+    """The fingerprint of an RDKit molecule ``[2048]``: 0 and 1, not how often.
+
+    Rogers, Hahn, "Extended-connectivity fingerprints", 2010.
+    """
+    found: NDArray[np.uint8] = _generator().GetFingerprintAsNumPy(molecule)
+    return found
 
 
 def packed_fingerprints(smiles: Sequence[str]) -> Tensor:
@@ -18,15 +32,16 @@ def packed_fingerprints(smiles: Sequence[str]) -> Tensor:
 
     A text that RDKit does not read has no bits.
     """
-    chem = rdkit_chem()
-    from rdkit import rdBase
+    rdkit_chem()  # its absence is not the fault of a text
+    rows = np.zeros((len(smiles), BITS), dtype=np.uint8)
+    for row, text in zip(rows, smiles, strict=True):
+        with contextlib.suppress(InputError):
+            row[:] = morgan(parse(text.strip()))
+    return torch.from_numpy(np.packbits(rows, axis=1))
+
+
+@cache
+def _generator() -> Any:
     from rdkit.Chem import rdFingerprintGenerator
 
-    make = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
-    rows = np.zeros((len(smiles), BITS), dtype=np.uint8)
-    with rdBase.BlockLogs():
-        for row, text in zip(rows, smiles, strict=True):
-            molecule = chem.MolFromSmiles(text.strip())
-            if molecule is not None:
-                row[:] = make.GetFingerprintAsNumPy(molecule)
-    return torch.from_numpy(np.packbits(rows, axis=1))
+    return rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)

@@ -19,10 +19,12 @@ from gsina.molecules.packing import OnProgress, pack_smiles
 from gsina.molecules.scaffolds import scaffold_of
 from gsina.parallel import parallel_map
 
-PIECE = 1000
+PIECE = 100
+#: Atoms of the largest molecule whose scaffold is sought: the time grows with their cube.
+LARGEST_SCAFFOLD = 500
 EMPTY = "the cell of the SMILES is empty"
 #: Goes into the names of cache files; raise it when what they hold changes.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Prepared:
         kept: Index of every molecule into the column, ascending.
         reasons: Why the others could not be read, by index into the column.
         canonical: Canonical SMILES of every molecule.
-        scaffolds: Bemis-Murcko scaffold of every molecule.
+        scaffolds: Bemis-Murcko scaffold of every molecule; of one with more than
+            :data:`LARGEST_SCAFFOLD` atoms the molecule itself.
     """
 
     graphs: PackedGraphs
@@ -103,8 +106,10 @@ def _describe(smiles: list[str]) -> list[tuple[str, str]]:
         for text in smiles:
             molecule = parse(text)
             canonical = str(chem.MolToSmiles(molecule))
-            # A scaffold with an odd valence is a set of its own.
-            described.append((canonical, scaffold_of(molecule, otherwise=canonical)))
+            # A molecule that is too large, or whose scaffold has an odd valence, is one of its own.
+            large = molecule.GetNumAtoms() > LARGEST_SCAFFOLD
+            found = canonical if large else scaffold_of(molecule, otherwise=canonical)
+            described.append((canonical, found))
     return described
 
 

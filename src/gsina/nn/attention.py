@@ -16,7 +16,7 @@ from gsina.nn.checks import (
     check_transport,
 )
 from gsina.nn.scorer import make_scorer
-from gsina.ops.budget import Budget
+from gsina.ops.budget import Budget, both_given
 from gsina.ops.compiled import Graphs, attend
 from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
 from gsina.ops.draws.systematic import systematic_sample
@@ -76,7 +76,7 @@ class GraphSinkhornAttention(nn.Module):
 
     Args:
         in_channels: Width H of the node embeddings.
-        ratio: Share r of the edges to keep, 0 < r <= 1; not used if a ``budget`` is given.
+        ratio: Share r of the edges to keep, 0 < r <= 1; by default 0.5. Not beside a ``budget``.
         temperature: Softness tau > 0.
         noise: Factor sigma of the Gumbel noise in training; 0 for none.
         scope: Whether the share holds in every ``graph`` (the paper's micro) or over the whole
@@ -107,7 +107,7 @@ class GraphSinkhornAttention(nn.Module):
     def __init__(
         self,
         in_channels: int,
-        ratio: float = 0.5,
+        ratio: float | None = None,
         temperature: float = 1.0,
         noise: float = 1.0,
         scope: Scope = "graph",
@@ -123,7 +123,9 @@ class GraphSinkhornAttention(nn.Module):
         transport: Transport = "exact",
     ) -> None:
         super().__init__()
-        self.budget = Budget.of(ratio, budget)
+        if ratio is not None and budget is not None:
+            raise both_given(ratio, budget)
+        self.budget = Budget.of(0.5 if ratio is None else ratio, budget)
         check_numbers(temperature, noise, iterations)
         if not eps > 0:
             raise InputError(f"eps must be above 0, got {eps}.")

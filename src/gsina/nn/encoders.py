@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.ops.dropout import dropout
+
+#: Dropout between the layers of a :class:`GraphEncoder`.
+DROPOUT = 0.5
 
 
 class CategoryEncoder(nn.Module):
@@ -38,6 +42,28 @@ class NumberEncoder(nn.Linear):
         if x.size(1) != self.in_features:
             raise InputError(f"expected {self.in_features} features in a row, got {x.size(1)}.")
         return super().forward(x.to(self.weight.dtype))
+
+
+class GraphEncoder(nn.Module):
+    """Two layers with dropout between them, for features of whole graphs.
+
+    They are many and know of each other (a fingerprint has 2,048 bits), hence the dropout.
+
+    Args:
+        features: Number of features F.
+        channels: Width H of the graph states that the result is added to.
+    """
+
+    def __init__(self, features: int, channels: int) -> None:
+        super().__init__()
+        self.first = NumberEncoder(features, channels)
+        self.second = nn.Linear(channels, channels)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """``[G, F]`` to ``[G, H]``."""
+        hidden = dropout(self.first(features).relu(), DROPOUT, self.training)
+        out: Tensor = self.second(hidden)
+        return out
 
 
 def make_encoder(features: int | Sequence[int], channels: int) -> nn.Module:

@@ -16,6 +16,7 @@ from gsina.nn.attention import Attention
 from gsina.nn.backbones import BACKBONES, Backbone, BackboneModule
 from gsina.nn.backbones.protocol import Features
 from gsina.nn.backbones.ranges import check_ranges
+from gsina.nn.encoders import GraphEncoder
 from gsina.nn.network import run_network
 from gsina.nn.readout import READOUTS, readout
 from gsina.nn.weighting import weighted_messages
@@ -32,6 +33,8 @@ class Predictor(nn.Module):
         readout: ``sum``, ``mean`` or ``max`` over the nodes of each graph; ``None`` at node level,
             or for a network that pools by itself (which then sees no node attention).
         per_node: Logits are those of nodes; then node attention multiplies the node states.
+        graph_encoder: From features of whole graphs ``[G, F]`` to ``[G, H]``, which is added to
+            the pooled states; ``None`` does not look at them.
     """
 
     def __init__(
@@ -41,12 +44,14 @@ class Predictor(nn.Module):
         readout: str | None = None,
         *,
         per_node: bool = False,
+        graph_encoder: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.network = network
         self.head = head
         self.readout = None if readout is None else check_name(readout, READOUTS, "readout")
         self.per_node = per_node
+        self.graph_encoder = graph_encoder
 
     @property
     def backbone(self) -> Backbone:
@@ -57,6 +62,11 @@ class Predictor(nn.Module):
                 "network with out_channels, readout and make_head."
             )
         return self.network
+
+    @property
+    def last_layer(self) -> nn.Module | None:
+        """The head, or the layer of the network that is one; ``None`` if neither is known."""
+        return getattr(self.network, "last_layer", None) if self.head is None else self.head
 
     def embed(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """Node states, with messages multiplied by ``edge_weight`` ``[E]``."""
@@ -74,13 +84,12 @@ class Predictor(nn.Module):
                 "graph states need a predictor with a readout, and this one has none; make it as "
                 "Predictor(network, head, 'sum')."
             )
-        return readout(self.embed(batch, edge_weight), batch.node_groups, self.readout)
+        return self._pool(self.embed(batch, edge_weight), batch, self.readout)
 
     def classify(self, h: Tensor, batch: Batch, node_weight: Tensor | None = None) -> Tensor:
         """Logits from node states that :meth:`embed` returned."""
         if self.readout is not None:
-            graphs = batch.node_groups
-            h = readout(h, graphs, self.readout, node_weight)
+            h = self._pool(h, batch, self.readout, node_weight)
         elif self.per_node and node_weight is not None:
             h = h * node_weight.to(h.dtype).unsqueeze(-1)
         return self.logits(h)
@@ -88,6 +97,19 @@ class Predictor(nn.Module):
     def logits(self, states: Tensor) -> Tensor:
         """What the head makes of states of graphs ``[G, H]`` or nodes; without one, the states."""
         return states if self.head is None else self.head(states)
+
+    def _pool(self, h: Tensor, batch: Batch, how: str, node_weight: Tensor | None = None) -> Tensor:
+        """Graph states ``[G, H]``: those of the nodes, and what the features of the graph add."""
+        states = readout(h, batch.node_groups, how, node_weight)
+        if self.graph_encoder is None:
+            return states
+        if batch.graph_attr is None:
+            raise InputError(
+                "this network was made for features of whole graphs, but these graphs have no "
+                "graph_attr; make the graphs as those it was trained on."
+            )
+        extra: Tensor = self.graph_encoder(batch.graph_attr)
+        return states + extra.to(states.dtype)
 
 
 def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
@@ -112,12 +134,14 @@ class NetworkSpec:
         in_channels: Number of node features, or the sizes of categorical ones.
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
         options: Further arguments of the backbone, such as ``hidden_channels``.
+        graph_channels: Number of features of whole graphs; 0 for none.
     """
 
     backbone: str
     in_channels: Features
     edge_channels: Features = 0
     options: dict[str, Any] = field(default_factory=dict)
+    graph_channels: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         check_ranges(self.options)
@@ -150,11 +174,20 @@ class NetworkSpec:
         At node level the last layer of a backbone that ``heads_itself`` is the head.
         """
         per_node = task.level == "node"
+        if per_node and self.graph_channels:
+            raise InputError(
+                f"got {self.graph_channels} features of whole graphs for a task of nodes, which "
+                "has no graph states to join them to; leave graph_attr out, or make them features "
+                "of the nodes."
+            )
         if per_node and getattr(self._make(), "heads_itself", False):
             return Predictor(self.network(in_channels, task.outputs), per_node=True)
         network = self.network(in_channels)
         pool = None if per_node else network.readout
-        return Predictor(network, network.make_head(task.outputs), pool, per_node=per_node)
+        head = network.make_head(task.outputs)
+        width = self.graph_channels
+        encoder = GraphEncoder(width, network.out_channels) if width else None
+        return Predictor(network, head, pool, per_node=per_node, graph_encoder=encoder)
 
     def _make(self) -> Callable[..., BackboneModule]:
         return BACKBONES[check_name(self.backbone, BACKBONES, "backbone")]

@@ -65,3 +65,10 @@ class Budget:
         if self.share is not None:
             return f"{100 * self.share:g} % of the edges"
         return f"{self.count:g} edge{'' if self.count == 1 else 's'}"
+
+
+def both_given(ratio: object, budget: object) -> InputError:
+    """What to say if a user gives a share of the edges beside a number of them."""
+    return InputError(
+        f"expected a ratio or a budget, got ratio {ratio} and budget {budget}; leave one out."
+    )

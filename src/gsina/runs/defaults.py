@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from gsina.errors import InputError
+from gsina.errors import InputError, check_name
 from gsina.formats import FORMATS
+from gsina.methods.registry import check_graph_features
 from gsina.models.imbalance import AUTO
 from gsina.models.train import check_budget, default_options, named_spec
+from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
 
 #: Settings that suit a few thousand molecules: a second or two per epoch on one core.
@@ -40,7 +43,7 @@ def file_recipe(
         files: The files.
         reading: Arguments of the reader.
         method: Name of the method.
-        backbone: Name of the network; by default gin, at node level gcn.
+        backbone: Name of the network; by default gin, at node level gcn unless edges have features.
         options: Settings of the method; a ratio of ``"auto"`` is chosen on validation data.
         patience: Stop after this many epochs without improvement.
         metric: Which metric selects; by default that of the kind of target, or one for rare
@@ -51,7 +54,13 @@ def file_recipe(
         InputError: One sentence about the first thing that is wrong.
     """
     nodes = FORMATS[format].level == "node"
-    backbone = backbone or ("gcn" if nodes else "gin")
+    if FORMATS[format].molecules and reading.get("features"):
+        check_graph_features(method)  # before they are computed
+    edges = reading.get("edge_features")
+    if backbone is None:
+        backbone = "gcn" if nodes and not edges else "gin"
+    elif edges:
+        check_edge_features(backbone)
     settings, auto = split_auto(method, options or {})
     usual = OPTIMISER | (NODE_OPTIMISER if nodes else {})
     if optimiser.get("neighbours") is not None:
@@ -77,6 +86,16 @@ def file_recipe(
             "auto_ratio": auto,
         }
     )
+
+
+def check_edge_features(backbone: str) -> None:
+    """Refuse a network that would not look at the features of edges; names those that do."""
+    able = {name for name in BACKBONES if "edge_channels" in signature(BACKBONES[name]).parameters}
+    if check_name(backbone, BACKBONES, "backbone") not in able:
+        raise InputError(
+            f"the backbone {backbone} does not use features of edges; leave --edge-feature out, or "
+            f"use one that does: {', '.join(sorted(able))}."
+        )
 
 
 def split_auto(method: str, options: dict[str, Any]) -> tuple[dict[str, Any], bool]:

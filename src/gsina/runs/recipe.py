@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import is_dataclass
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -19,7 +16,6 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
-    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
@@ -36,6 +32,7 @@ from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.predictor import NetworkSpec
+from gsina.runs.options import changed_options, check_options, signature_of
 from gsina.training.loop import Settings
 from gsina.training.selection import SELECTIONS, make_selection
 
@@ -70,12 +67,15 @@ class NamedData(_NamedPart):
 
     def load(self, progress: OnProgress | None = None) -> Dataset:
         """Load the dataset; the first preparation reports its progress."""
-        wanted = "progress" in _signature(DATASETS[self.name].load)[0]
+        wanted = "progress" in signature_of(DATASETS[self.name].load)[0]
         return load_dataset(self.name, **self.options, **({"progress": progress} if wanted else {}))
 
     def essential(self) -> dict[str, Any]:
         """The name, and the options that are not defaults."""
-        return {"name": self.name, "options": _changed(DATASETS[self.name].load, self.options)}
+        return {
+            "name": self.name,
+            "options": changed_options(DATASETS[self.name].load, self.options),
+        }
 
 
 class FileData(_Part):
@@ -97,7 +97,7 @@ class FileData(_Part):
     def _known(self) -> FileData:
         chosen = FORMATS[check_name(self.format, FORMATS, "format")]
         check_options(chosen.read, self.options, self.format, leave_out=("on_progress",))
-        parameters = _signature(chosen.read)[0].values()
+        parameters = signature_of(chosen.read)[0].values()
         files = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
         if len(self.files) != len(files):
             raise InputError(
@@ -122,12 +122,12 @@ class FileData(_Part):
     def load(self, progress: OnProgress | None = None) -> Dataset:
         """Read and split the data."""
         read = FORMATS[self.format].read
-        wanted = "on_progress" in _signature(read)[0]
+        wanted = "on_progress" in signature_of(read)[0]
         return read(*self.files, **self.options, **({"on_progress": progress} if wanted else {}))
 
     def essential(self) -> dict[str, Any]:
         """Format, files, and the options that are not defaults."""
-        options = _changed(FORMATS[self.format].read, self.options)
+        options = changed_options(FORMATS[self.format].read, self.options)
         return {"format": self.format, "files": list(self.files), "options": options}
 
 
@@ -204,6 +204,19 @@ class SelectionPart(_Part):
         return check_name(rule, SELECTIONS, "selection rule")
 
 
+class FieldError(InputError):
+    """A field of a recipe is wrong.
+
+    Attributes:
+        field: Its path, such as ``method.options.ratio``.
+        problem: What is wrong, without a full stop.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"recipe field {field}: {problem}.")
+        self.field, self.problem = field, problem
+
+
 class Recipe(_Part):
     """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios."""
 
@@ -225,7 +238,7 @@ class Recipe(_Part):
         """Validate plain values.
 
         Raises:
-            InputError: One sentence with the path of the first field that is wrong.
+            FieldError: One sentence with the path of the first field that is wrong.
         """
         try:
             return cls.model_validate(values)
@@ -244,7 +257,7 @@ class Recipe(_Part):
                 message = _suggest(values, first["loc"])
             explained = first["type"] in ("missing", "value_error", "extra_forbidden")
             got = "" if explained else f" (got {first['input']!r})"
-            raise InputError(f"recipe field {path}: {message}{got}.") from error
+            raise FieldError(path, f"{message}{got}") from error
 
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
@@ -260,7 +273,7 @@ class Recipe(_Part):
         }
         for part, make in makers.items():
             chosen = getattr(self, part)
-            values[part] = {"name": chosen.name, "options": _changed(make, chosen.options)}
+            values[part] = {"name": chosen.name, "options": changed_options(make, chosen.options)}
         return values
 
     def judge(self, dataset: Dataset) -> Dataset:
@@ -277,6 +290,7 @@ class Recipe(_Part):
                 dataset.node_sizes or dataset.train.num_features,
                 dataset.edge_sizes or dataset.train.num_edge_features,
                 self.backbone.options,
+                graph_channels=dataset.train.num_graph_features,
             ),
             method=method.name,
             options=method.options,
@@ -302,55 +316,6 @@ class Recipe(_Part):
             return cls.parse(values)
         except ValueError as error:
             raise InputError(f"{path}: {error}") from error
-
-
-def check_options(
-    make: Callable[..., Any], options: dict[str, Any], what: str, leave_out: Collection[str] = ()
-) -> None:
-    """Check options against the signature of the function or class that they go to.
-
-    Args:
-        make: Takes the options as keyword arguments.
-        options: Names and values.
-        what: For the message: ``"method gsina"``.
-        leave_out: Arguments that are no options.
-
-    Raises:
-        InputError: An option does not exist (with the nearest name) or has another type.
-    """
-    parameters, hints = _signature(make)
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
-    for option, value in options.items():
-        check_name(
-            option, [name for name in parameters if name not in leave_out], f"option of {what}"
-        )
-        annotation = hints.get(option, parameters[option].annotation)
-        if get_origin(annotation) is Literal and isinstance(value, str):
-            check_name(value, get_args(annotation), f"value of option {option} of {what}")
-        try:
-            _adapter(make, option).validate_python(value, strict=True)
-        except ValidationError as error:
-            message = error.errors()[0]["msg"]
-            raise InputError(f"option {option} of {what}: {message}, got {value!r}.") from error
-
-
-# A table has hundreds of recipes of a few methods, and inspecting a signature is slow.
-@cache
-def _signature(
-    make: Callable[..., Any],
-) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
-    """Parameters of a function or class, and the types of a class's fields."""
-    settings = is_dataclass(make)  # its fields may come from modules with other imports
-    parameters = inspect.signature(make, eval_str=not settings).parameters
-    return parameters, get_type_hints(make) if settings else {}
-
-
-@cache
-def _adapter(make: Callable[..., Any], option: str) -> TypeAdapter[Any]:
-    parameters, hints = _signature(make)
-    annotation = hints.get(option, parameters[option].annotation)
-    return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
 
 
 def _inside(part: Any, message: str) -> str:
@@ -383,13 +348,3 @@ def _suggest(values: dict[str, Any], loc: tuple[int | str, ...]) -> str:
     except InputError as error:
         return str(error).rstrip(".")
     return "not a known field"
-
-
-def _changed(make: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The options that differ from their defaults."""
-    known = _signature(make)[0]
-    return {
-        name: value
-        for name, value in options.items()
-        if not (name in known and known[name].default == value)
-    }

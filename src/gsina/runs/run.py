@@ -74,7 +74,7 @@ def run(
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
     session = provenance(device)
     seed_everything(seed)
-    model, progress = train_model(
+    trained = train_model(
         dataset,
         recipe.plan(dataset, seed),
         out=out,
@@ -84,6 +84,7 @@ def run(
         ranks=ranks,
         listeners=listeners,
     )
+    model, progress = trained
     if ranks is not None:
         leave()
         if not ranks.first:
@@ -93,7 +94,7 @@ def run(
     result = describe(recipe, seed, progress, model, dataset, session) | {"targets": targets}
     if out is not None:
         if recipe.auto_ratio:  # the log of the training that was kept; all are in their folders
-            write_log(out / "log.jsonl", progress.history)
+            write_log(out / "log.jsonl", trained.records)
         save_model(out / MODEL, model)
         if report:
             write_report(out / REPORT, model, dataset)

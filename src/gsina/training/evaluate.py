@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
@@ -16,9 +15,9 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, label_loss
 from gsina.metrics import METRICS, explanation_metrics, reported_metrics
-from gsina.nn.last_states import LastStates
 from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks
+from gsina.training.states import Level, no_node_states, watch_states
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,9 @@ class Predictions:
         edge: Edge attention ``[E]``, in the order of the split's edges; ``None`` without attention.
         node: Node attention ``[N]`` or ``None``.
         scores: Scores behind the edge attention ``[E]`` or ``None``.
-        states: What the last layer made the logits of ``[G, H]``, if that was asked for.
+        states: What the last layer takes ``[G, H]``, at node level ``[N, H]``; if asked for, and
+            if the method says which layer that is.
+        node_states: What is pooled into them ``[N, H]``; if asked for.
     """
 
     logits: Tensor = field(metadata=LABEL)
@@ -38,11 +39,17 @@ class Predictions:
     node: Tensor | None = field(default=None, metadata=NODE)
     scores: Tensor | None = field(default=None, metadata=EDGE)
     states: Tensor | None = field(default=None, metadata=LABEL)
+    node_states: Tensor | None = field(default=None, metadata=NODE)
 
     @classmethod
     def join(cls, parts: Sequence[Predictions]) -> Predictions:
         """The predictions for several sets of graphs end to end."""
         return cls(**join(parts))
+
+    @property
+    def places(self) -> Tensor:
+        """Where rows lie in the model's own space ``[G, H]``: their states, or else logits."""
+        return self.logits if self.states is None else self.states
 
 
 def evaluation_size(method: Method, batch_size: int) -> int:
@@ -63,7 +70,7 @@ def predict(
     batch_size: int = 256,
     ranks: Ranks | None = None,
     *,
-    with_states: bool = False,
+    states: Level | None = None,
 ) -> Predictions:
     """Predictions and attention of every graph, in order; the model's mode is put back after.
 
@@ -75,7 +82,7 @@ def predict(
         graphs: A split.
         batch_size: Graphs per batch.
         ranks: The processes that share the batches out; all of them get all predictions.
-        with_states: Whether to keep the states before the last layer.
+        states: Which states to keep besides; none by default.
     """
     if len(graphs) == 0:
         raise InputError("got a split without graphs, expected at least one to predict.")
@@ -86,14 +93,16 @@ def predict(
     order = None if method.batch_invariant else _shuffled(len(graphs))
     ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []
-    last = LastStates(method) if with_states else None
     try:
-        with last or nullcontext():
+        with watch_states(method, states) as seen:
             for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
-                logits, attention = method(graphs.batch(chunk).to(device))
-                states = None if last is None else last.take(logits)
+                batch = graphs.batch(chunk).to(device)
+                logits, attention = method(batch)
                 parts = (None, None, None) if attention is None else attention
-                found.append(Predictions(*map(_to_cpu, (logits, *parts, states))))  # type: ignore[arg-type]
+                kept = seen.take(len(logits), batch.num_nodes)
+                if states == "node" and kept[1] is None:
+                    raise no_node_states(method)
+                found.append(Predictions(logits.cpu(), *map(_to_cpu, (*parts, *kept))))
     finally:
         method.train(training)
     in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))

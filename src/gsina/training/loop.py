@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +34,9 @@ from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
 from gsina.training.listeners import Listener
 from gsina.training.selection import Score, Selection
+
+#: From the record of an epoch to what a user sees of it.
+Shown = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Diverged(InputError):
@@ -110,6 +113,7 @@ def fit(
     session: dict[str, Any] | None = None,
     ranks: Ranks | None = None,
     listeners: Sequence[Listener] = (),
+    shown: Shown = lambda record: record,
 ) -> Progress:
     """Train on ``train``, select on ``val``; the model ends with the selected weights.
 
@@ -130,6 +134,8 @@ def fit(
             that trained an epoch.
         ranks: The processes that train together; by default this one alone.
         listeners: Hear of every batch and every epoch.
+        shown: Turns the record of an epoch into what listeners and the log get, such as errors in
+            the units of the target.
 
     Raises:
         Diverged: If the loss is not finite, with the step and the cause.
@@ -184,9 +190,9 @@ def fit(
                 )
                 save_checkpoint(path, state, run)
                 saved = progress.epoch
-                write_log(path.with_name("log.jsonl"), progress.history)
+                write_log(path.with_name("log.jsonl"), map(shown, progress.history))
             for listener in listeners:
-                listener.on_epoch(record)
+                listener.on_epoch(shown(record))
     except KeyboardInterrupt as stop:
         raise Interrupted(_interruption(path, saved)) from stop
     if best or average is not None:
@@ -368,10 +374,11 @@ def _restore(
     return Progress(**state.progress), state.best
 
 
-def write_log(path: Path, history: list[dict[str, Any]]) -> None:
-    """One line of JSON per epoch."""
+def write_log(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    """One line of JSON per epoch, which is counted from 1, as on the screen."""
+    lines = (to_json({**record, "epoch": record["epoch"] + 1}) + "\n" for record in records)
     with write_aside(path) as file:
-        file.write("".join(to_json(record) + "\n" for record in history).encode())
+        file.write("".join(lines).encode())
 
 
 def _interruption(path: Path | None, epoch: int) -> str:

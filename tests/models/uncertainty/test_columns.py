@@ -100,7 +100,7 @@ def test_every_kind_of_task_has_its_columns(kind, names):
     model = trained(data, epochs=1)
     columns = TrustColumns(model)
     assert columns.names == names
-    found = model.predict(data.val[range(4)], with_states=True)
+    found = model.predict(data.val[range(4)], states="label")
     assert found.states is not None
     cells = columns.cells(found.logits, found.states)
     assert [len(row) for row in cells] == [len(names)] * 4

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gsina.errors import InputError
-from gsina.methods.base import label_loss
+from gsina.methods.base import Method, label_loss
 from gsina.models.folder import load_model, save_model
 from gsina.models.uncertainty import fit
 from gsina.models.uncertainty.answers import (
@@ -155,12 +155,26 @@ def test_rows_unlike_the_training_data_are_outside_the_domain():
     model = trained(dataset(task), epochs=2)
 
     def middle(shift: float) -> float:
-        states = model.predict(graphs(task, 400, 12, shift), with_states=True).states
+        states = model.predict(graphs(task, 400, 12, shift), states="label").states
         assert states is not None
         return float(domain_percentiles(model, states).median())
 
     assert middle(0) == pytest.approx(50, abs=15)
     assert middle(6) > 95
+
+
+def test_without_a_last_layer_that_is_known_rows_lie_where_their_logits_do(monkeypatch):
+    monkeypatch.setattr(Method, "last_layer", None)
+    task = TASKS["classes"]
+    model = trained(dataset(task), epochs=2)
+    new = graphs(task, 50, 12)
+    logits = model.predict(new).logits
+    assert model.reference is not None
+    assert model.reference.states.shape[1] == task.outputs
+    assert domain_percentiles(model, logits).shape == (50,)
+    assert measure_coverage(model, new, 0.9, shift=True).labels == 50
+    with pytest.raises(InputError, match="does not say which layer makes its logits"):
+        model.embed(new)
 
 
 def test_class_weights_are_undone_in_probabilities_but_not_in_answers():

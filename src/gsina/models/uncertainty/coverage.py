@@ -56,9 +56,8 @@ def measure_coverage(
     y = graphs.labels(task.level)
     if y is None:
         raise InputError("these graphs have no labels; coverage is measured on labelled ones.")
-    found = model.predict(graphs, with_states=True)
-    logits, states = found.logits, found.states
-    assert states is not None
+    found = model.predict(graphs, states="label")
+    logits, states = found.logits, found.places
     if task.level == "node" and graphs.mask is not None:
         logits, states, y = logits[graphs.mask], states[graphs.mask], y[graphs.mask]
     ratio = find_shift(known.states, states) if shift else None

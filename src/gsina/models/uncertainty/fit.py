@@ -78,9 +78,8 @@ def errors(model: Model, logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 def _answers(model: Model, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
     """Logits and states of the rows that count in a split."""
-    found = model.predict(graphs, with_states=True)
-    assert found.states is not None
-    logits, states = found.logits, found.states.float()
+    found = model.predict(graphs, states="label")
+    logits, states = found.logits, found.places.float()
     if model.task.level == "node" and graphs.mask is not None:
         return logits[graphs.mask], states[graphs.mask]
     return logits, states

@@ -74,6 +74,11 @@ class GPRGNN(NodeNetwork):
         self.last = nn.Linear(hidden_channels, self.out_channels)
         self.propagation = Propagation(hops, restart)
 
+    @property
+    def last_layer(self) -> nn.Module:
+        """The layer whose output is propagated."""
+        return self.last
+
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
         h = dropout(F.relu(self.encode_nodes(x)), self.dropout, self.training)

@@ -55,6 +55,12 @@ class NodeNetwork(BackboneModule):
         super().__init__()
         self.out_channels = hidden_channels if out_channels is None else out_channels
 
+    @property
+    def last_layer(self) -> nn.Module:
+        """The convolution that gives the output."""
+        layers: nn.ModuleList = self.layers  # type: ignore[assignment]
+        return layers[-1]
+
 
 class Convolutions(NodeNetwork):
     """Convolutions with batch norm, ReLU and dropout between them, none after the last.
