@@ -1,4 +1,4 @@
-"""A temperature that changes in training, and is part of what is saved."""
+"""A temperature that changes in training and is saved, and a ratio that only training widens."""
 
 from __future__ import annotations
 
@@ -70,3 +70,39 @@ def test_without_annealing_the_state_is_as_it_was() -> None:
 def test_what_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         GSINAConfig(**wrong)
+
+
+NARROWING: dict[str, Any] = {"ratio": 0.2, "initial_ratio": 0.8, "anneal_epochs": 3}
+
+
+def test_the_ratio_goes_down_in_equal_steps() -> None:
+    config = GSINAConfig(**NARROWING)
+    shares = [config.budget_at(epoch).share for epoch in range(5)]
+    assert shares == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.2])
+    assert GSINAConfig(budget=4).budget_at(3).count == 4
+
+
+def test_training_has_the_ratio_of_its_epoch_and_evaluation_the_last() -> None:
+    model, batch = make(**NARROWING, noise=0.0), tiny.whole(tiny.motifs(3))
+    found: list[float] = []
+    attend = model.attention.forward
+
+    def spy(*arguments: Any, **named: Any) -> Any:
+        attention = attend(*arguments, **named)
+        found.append(float(attention.edge.detach().mean()))
+        return attention
+
+    model.attention.forward = spy  # type: ignore[method-assign]
+    for epoch in (0, 2, 9):
+        model.train().loss(batch, epoch)
+    model(batch)  # outside of the loss there is no epoch
+    model.eval().loss(batch, 0)
+    assert found == pytest.approx([0.8, 0.4, 0.2, 0.2, 0.2], abs=1e-5)
+    assert set(model.state_dict()) == set(make().state_dict())
+
+
+def test_a_share_beside_a_number_of_edges_is_refused() -> None:
+    with pytest.raises(ValueError, match="initial_ratio"):
+        GSINAConfig(budget=4, initial_ratio=0.8)
+    with pytest.raises(ValueError, match="ratio must lie in"):
+        GSINAConfig(initial_ratio=1.5)

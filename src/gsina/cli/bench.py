@@ -283,7 +283,7 @@ def _announce(
 
 def _after_trials(cell: Cell) -> int:
     """Number of runs of a cell after its trials, without a trial that is such a run."""
-    shared = {cell.trial_seed} if cell.trials == cell.choices else set()
+    shared = {*cell.trial_seeds} if cell.trials == cell.choices else set()
     return len(set(cell.seeds) - shared) if cell.trials else 0
 
 
@@ -297,7 +297,8 @@ def _label(cell: Cell, job: Job) -> str:
     elsewhere = job.recipe.data.options != cell.recipe.data.options
     options = ", ".join(f"{name} {value}" for name, value in job.recipe.data.options.items())
     where = f" at {options}" if elsewhere else ""
-    return f"{cell.row} on {data}, trial {describe(job.recipe, varied(cell))}{where}"
+    seed = f", seed {job.seed}" if len(cell.trial_seeds) > 1 else ""
+    return f"{cell.row} on {data}, trial {describe(job.recipe, varied(cell))}{where}{seed}"
 
 
 class _Grid:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -65,8 +67,11 @@ class GSINAConfig:
         final_temperature: Where the temperature goes in training, by the same factor in every
             epoch; ``None`` to leave it where it is. What is evaluated, saved and loaded has the
             temperature of its epoch.
-        anneal_epochs: Number of epochs after which the final temperature is reached.
+        anneal_epochs: Number of epochs after which the final temperature, or the ratio, is reached.
         predictor_layers: Layers of the predictor, if it shall not have as many as the extractor.
+        initial_ratio: Share that training begins with, going to the ratio in equal steps, so that
+            the predictor knows what to look for before edges become scarce; evaluation always has
+            the ratio. ``None``: the ratio from the beginning.
     """
 
     ratio: float = 0.5
@@ -87,6 +92,7 @@ class GSINAConfig:
     final_temperature: float | None = field(default=None, metadata=LATER)
     anneal_epochs: int = field(default=20, metadata=LATER)
     predictor_layers: int | None = field(default=None, metadata=LATER)
+    initial_ratio: float | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -103,6 +109,13 @@ class GSINAConfig:
             check_range(self, "be 1 or more", "predictor_layers")
         if self.final_temperature is not None:
             check_range(self, "be above 0", "final_temperature")
+        if self.initial_ratio is not None:
+            Budget.of(self.initial_ratio)
+            if self.budget is not None:
+                raise InputError(
+                    f"got initial_ratio={self.initial_ratio} beside a budget of {self.budget} "
+                    "edges, which has no share to go to; give a ratio, or leave it out."
+                )
         if self.test_draws and self.noise == 0 and not self.hard:
             raise InputError(
                 f"got test_draws={self.test_draws} without noise and without hard=True, with which "
@@ -115,6 +128,13 @@ class GSINAConfig:
             return self.temperature
         done = min(1.0, epoch / self.anneal_epochs)
         return float(self.temperature ** (1 - done) * self.final_temperature**done)
+
+    def budget_at(self, epoch: int) -> Budget:
+        """What the subgraph may hold in training in an epoch, counted from 0."""
+        if self.initial_ratio is None:
+            return Budget.of(self.ratio, self.budget)
+        done = min(1.0, epoch / self.anneal_epochs)
+        return Budget.of((1 - done) * self.initial_ratio + done * self.ratio)
 
 
 class GSINA(Method):
@@ -226,13 +246,25 @@ class GSINA(Method):
         """Prediction loss, and the connectivity loss if there is one."""
         if self.training and self.config.final_temperature is not None:
             self.attention.temperature = self.config.temperature_at(epoch)
-        logits, attention = self.forward(batch)
+        with self._budget_of(epoch):
+            logits, attention = self.forward(batch)
         terms = {"prediction": task_loss(logits, batch, self.task)}
         if self.config.connectivity > 0 and attention is not None:
             nodes = batch.node_groups
             loss = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
             terms["connectivity"] = self.config.connectivity * loss.mean()
         return terms
+
+    @contextmanager
+    def _budget_of(self, epoch: int) -> Iterator[None]:
+        """The attention with the budget of an epoch of training."""
+        usual = self.attention.budget
+        if self.training:
+            self.attention.budget = self.config.budget_at(epoch)
+        try:
+            yield
+        finally:
+            self.attention.budget = usual
 
     def _attend(self, batch: Batch, draws: int = 0) -> tuple[Any, Attention, list[Attention]]:
         """States of the nodes, the attention, and so many noisy draws of it."""

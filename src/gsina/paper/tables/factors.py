@@ -175,7 +175,7 @@ def further_rows() -> list[Row]:
 
 def changed(options: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     """Settings of GSINA with some changed; a budget replaces the ratio."""
-    left = {name: value for name, value in options.items() if name != "ratio"}
+    left = {name: value for name, value in options.items() if "ratio" not in name}
     return (left if "budget" in change else options) | change
 
 

@@ -12,7 +12,7 @@ from gsina.paper.numbers import PaperNumber
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 
-#: The seed of trials.
+#: The seed of most trials.
 TRIAL_SEED = 0
 #: The seeds of most cells.
 FIVE = (0, 1, 2, 3, 4)
@@ -33,7 +33,7 @@ class Cell:
         trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned_cells`).
         choices: The recipe of the cell for each of the trials.
         split: The split that is scored; a dataset may have several test splits.
-        trial_seed: The seed of its trials.
+        trial_seeds: The seeds of its trials, of which the mean counts.
     """
 
     row: str
@@ -45,13 +45,13 @@ class Cell:
     trials: tuple[Recipe, ...] = ()
     choices: tuple[Recipe, ...] = ()
     split: str = "test"
-    trial_seed: int = TRIAL_SEED
+    trial_seeds: tuple[int, ...] = (TRIAL_SEED,)
 
     @property
     def jobs(self) -> list[Job]:
-        """One job per seed; while the recipe is not chosen yet, one per trial."""
+        """One job per seed; while the recipe is not chosen yet, one per trial and trial seed."""
         if self.trials:
-            return [Job(trial, self.trial_seed) for trial in self.trials]
+            return [Job(trial, seed) for seed in self.trial_seeds for trial in self.trials]
         return [Job(self.recipe, seed, self.explainer) for seed in self.seeds]
 
 

@@ -1,8 +1,8 @@
 """The same small tuning budget for every method: a few recipes, one chosen on validation data.
 
-A tuned cell has *trials*: recipes that are run once each, with the cell's trial seed. When all are
-done, the one with the best validation metric (of equal ones the first) decides the recipe that all
-seeds of the cell are run with. Test data play no part in that, and every trial is a result file
+A tuned cell has *trials*: recipes that are run once each, with the cell's trial seeds. When all are
+done, the one with the best mean validation metric (of equal ones the first) decides the recipe that
+all seeds of the cell are run with. Test data play no part in that, and every trial is a result file
 like any other, so the choice can be checked. A trial may stand for other cells too: the choice of
 the cell with the same place as the best trial is then taken.
 """
@@ -43,7 +43,9 @@ def resolve(table: Table, results: Results) -> Table:
     if any(cell.trials for cell in table.cells):
         tuned = [cell for cell in table.cells if cell.trials]
         tried = " or ".join(str(count) for count in sorted({len(cell.trials) for cell in tuned}))
-        seeds = " and ".join(str(seed) for seed in sorted({cell.trial_seed for cell in tuned}))
+        seeds = " and ".join(
+            str(seed) for seed in sorted({seed for cell in tuned for seed in cell.trial_seeds})
+        )
         chosen = _choices(
             (old, new)
             for old, new in zip(table.cells, cells, strict=True)
@@ -123,15 +125,19 @@ def _resolve(cell: Cell, results: Results) -> Cell:
 
 def trial_scores(cell: Cell, results: Results) -> list[float | None]:
     """Validation metric of every trial, larger is better; ``None`` where it is not run."""
-    scores: list[float | None] = []
-    for trial in cell.trials:
-        job = Job(trial, cell.trial_seed)
+    return [_trial_score(trial, cell.trial_seeds, results) for trial in cell.trials]
+
+
+def _trial_score(trial: Recipe, seeds: Sequence[int], results: Results) -> float | None:
+    """Mean over the seeds; a run that diverged is the worst there is."""
+    scores = []
+    for seed in seeds:
+        job = Job(trial, seed)
         result = results.load(job)
-        if result is not None:
-            scores.append(_validation(result))
-        else:
-            scores.append(-math.inf if results.diverged(job) else None)
-    return scores
+        if result is None and not results.diverged(job):
+            return None
+        scores.append(-math.inf if result is None else _validation(result))
+    return sum(scores) / len(scores)
 
 
 def _validation(result: dict[str, Any]) -> float:
@@ -158,7 +164,7 @@ def save_choices(table: Table, results: Results) -> Path | None:
                         {
                             "value": _value(trial, varied(cell)),
                             "validation": score,
-                            "result": Job(trial, cell.trial_seed).name,
+                            "result": _result_names(trial, cell.trial_seeds),
                         }
                         for trial, score in zip(cell.trials, scores, strict=True)
                     ],
@@ -169,7 +175,8 @@ def save_choices(table: Table, results: Results) -> Path | None:
             )
     if not rows:
         return None
-    seed = next(cell.trial_seed for cell in table.cells if cell.trials)
+    seeds = next(cell.trial_seeds for cell in table.cells if cell.trials)
+    seed = seeds[0] if len(seeds) == 1 else list(seeds)
     path = results.root / "tuning" / f"{table.name}.json"
     save_json(path, {"table": table.name, "seed": seed, "cells": rows})
     return path
@@ -180,3 +187,9 @@ def _value(recipe: Recipe, names: Sequence[str]) -> Any:
     values = settings_of(recipe)
     found = {name: values.get(name) for name in names}
     return found[names[0]] if len(names) == 1 else found
+
+
+def _result_names(trial: Recipe, seeds: Sequence[int]) -> str | list[str]:
+    """The names of a trial's results; of one seed just that."""
+    names = [Job(trial, seed).name for seed in seeds]
+    return names[0] if len(names) == 1 else names
