@@ -25,6 +25,7 @@ class Request:
         backbone: Name of the network.
         options: Settings of the method.
         changes: Fields of the optimiser and of the selection rule.
+        which: Of a named dataset, the ``published`` settings or the ``recommended`` ones.
     """
 
     data: str | None
@@ -34,6 +35,7 @@ class Request:
     backbone: str | None
     options: dict[str, Any]
     changes: dict[str, Any]
+    which: str = "published"
 
     def given(self) -> list[str]:
         """Names of everything that was given, for messages."""
@@ -116,12 +118,18 @@ class Request:
             self.method or "gsina",
             data=self.data_options,
             options=self.options,
+            which=self.which,
             **self.changes,
         )
         check_can(recipe.method.name, recipe.data.level)
         return recipe
 
     def _of_files(self, chosen: Format) -> Recipe:
+        if self.which == "recommended":
+            raise InputError(
+                "--recipe recommended is for named datasets; leave it out: your own files have "
+                "settings of their own."
+            )
         from gsina.runs.defaults import file_recipe
 
         files: tuple[Path | str, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -48,7 +49,12 @@ def train(
         ),
     ] = None,
     recipe: Annotated[
-        Path | None, typer.Option(help="TOML file with all settings but the seed.")
+        Path | None,
+        typer.Option(
+            metavar="FILE|published|recommended",
+            help="TOML file with all settings but the seed; or, of a named dataset, the published "
+            "settings (default) or the recommended ones.",
+        ),
     ] = None,
     method: options.MethodName = None,
     backbone: options.BackboneName = None,
@@ -121,6 +127,7 @@ def train(
     gsina train --nodes nodes.csv --edges edges.csv --label label --time year --out run
     gsina train --out run --resume
     gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
+    gsina train spmotif --bias 0.9 --recipe recommended
     gsina train spmotif --method gsat --set final_ratio=0.5
     gsina train spmotif --show-recipe > mine.toml
     gsina train --recipe mine.toml --seed 3
@@ -144,6 +151,8 @@ def train(
             neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
         ),
     )
+    if recipe is not None and str(recipe) in ("published", "recommended"):
+        request, recipe = replace(request, which=str(recipe)), None
     if resume and force:
         raise InputError("--resume continues a run and --force replaces it; give one of them.")
     again = resume and out is not None and recipe is None

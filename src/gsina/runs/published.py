@@ -3,10 +3,10 @@
 ``recipes/<dataset>-<backbone>-<method>.toml`` holds what was published for that combination, with
 the first word of the dataset's name for a whole family (``ogbg``); without the method it holds what
 all methods of a benchmark share (``nci1-ogb-gcn``); ``recipes/<method>.toml`` holds what fits the
-method everywhere else. A combination without a file has the defaults of
-:class:`~gsina.runs.recipe.Recipe`. A file has the shape of a recipe without the three names,
-and may end with ``[[variants]]``: changes for a certain ``dataset``, a certain ``method`` or
-certain options of the dataset; a list stands for any of its values.
+method everywhere else, ``recipes/recommended.toml`` what is recommended. A combination without a
+file has the defaults of :class:`~gsina.runs.recipe.Recipe`. A file has the shape of a recipe
+without the three names, and may end with ``[[variants]]``: changes for a certain ``dataset``, a
+certain ``method`` or certain options of the dataset; a list stands for any of its values.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from gsina.datasets.catalog import DATASETS
-from gsina.errors import check_name
+from gsina.errors import InputError, check_name
 from gsina.methods import METHODS, make_config
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.defaults import split_auto
 from gsina.runs.recipe import OptimiserPart, Recipe, SelectionPart
+
+PUBLISHED, RECOMMENDED = KINDS = ("published", "recommended")
 
 
 def default_recipe(
@@ -31,9 +33,10 @@ def default_recipe(
     *,
     data: dict[str, Any] | None = None,
     options: dict[str, Any] | None = None,
+    which: str = PUBLISHED,
     **settings: Any,
 ) -> Recipe:
-    """The published recipe of a combination, or a plain one, with changes.
+    """The published recipe of a combination, or a plain one, or the recommended, with changes.
 
     Args:
         dataset: Name of the dataset.
@@ -41,16 +44,24 @@ def default_recipe(
         method: Name of the method.
         data: Options of the dataset, such as ``{"bias": 0.9}``.
         options: Options of the method, such as ``{"ratio": 0.3}``.
+        which: ``published``, or ``recommended`` for settings that were chosen on validation data,
+            the same for all graphs; the network is then GIN unless another is named.
         **settings: Fields of the optimiser and of the selection rule, such as ``epochs=3``.
 
     Raises:
         InputError: One sentence about the first name or value that is wrong.
     """
     check_name(dataset, DATASETS, "dataset")
-    backbone = check_name(backbone or usual_backbone(dataset), BACKBONES, "backbone")
+    check_name(which, KINDS, "kind of recipe")
+    usual = "gin" if which == RECOMMENDED else usual_backbone(dataset)
+    backbone = check_name(backbone or usual, BACKBONES, "backbone")
     check_name(method, METHODS, "method")
     settings_of_method, auto = split_auto(method, options or {})
-    values = _published(dataset, backbone, method)
+    values = (
+        _recommended(dataset, method)
+        if which == RECOMMENDED
+        else _published(dataset, backbone, method)
+    )
     facts = {"dataset": dataset, "method": method} | (data or {})
     for variant in values.pop("variants", []):
         if all(_is(facts.get(name), value) for name, value in variant.pop("when").items()):
@@ -99,6 +110,18 @@ def usual_backbone(dataset: str) -> str:
 def is_published(dataset: str, backbone: str, method: str) -> bool:
     """Whether settings of this combination were published, not only those of the method alone."""
     return _file(_names(dataset, backbone, method)) is not None
+
+
+def _recommended(dataset: str, method: str) -> dict[str, Any]:
+    """The recommended settings; those of the method are GSINA's."""
+    if DATASETS[dataset].level == "node":
+        raise InputError(
+            f"the recommended recipe is for graphs, and {dataset} is a graph of nodes; leave it "
+            "out for the published one."
+        )
+    file = files("gsina.runs") / "recipes" / f"{RECOMMENDED}.toml"
+    values = tomllib.loads(file.read_text(encoding="utf-8"))
+    return values if method == "gsina" else values | {"method": {}}
 
 
 def _published(dataset: str, backbone: str, method: str) -> dict[str, Any]:
