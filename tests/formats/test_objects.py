@@ -13,6 +13,7 @@ import tiny
 from gsina.formats.molecule_tables import packer_of
 from gsina.formats.objects import read_objects
 from gsina.graphs.packed import PackedGraphs
+from gsina.molecules.descriptors import describe_smiles
 from gsina.molecules.features import ATOM_FEATURE_SIZES
 
 Chem = pytest.importorskip("rdkit.Chem")
@@ -88,3 +89,34 @@ def test_other_objects_get_one_sentence(objects: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as caught:
         read_objects(objects)
     assert "\n" not in str(caught.value)
+
+
+def test_molecules_bring_features_along() -> None:
+    found = read_objects(SMILES, features=("morgan", "rdkit"))
+    known = found.reading["descriptors"]
+    assert known["kinds"] == ["morgan", "rdkit"]
+    expected, names = describe_smiles([text.strip() for text in SMILES], ("morgan", "rdkit"))
+    assert known["names"] == list(names)
+    assert found.graphs.graph_attr is not None
+    np.testing.assert_array_equal(found.graphs.graph_attr.numpy(), expected)
+    molecules = [Chem.AddHs(Chem.MolFromSmiles(text.strip())) for text in SMILES]
+    again = read_objects(molecules, reading=found.reading)
+    assert again.graphs.graph_attr is not None
+    np.testing.assert_array_equal(again.graphs.graph_attr.numpy(), expected)
+    few = {**found.reading, "descriptors": {"kinds": ["rdkit"], "names": ["MolWt"]}}
+    chosen = read_objects(["CCO"], reading=few).graphs.graph_attr
+    assert chosen is not None
+    assert chosen.tolist() == [[pytest.approx(46.069)]]
+
+
+def test_features_are_made_of_molecules_only() -> None:
+    graphs = tiny.motifs(2)
+    for given in (graphs, tiny.whole(graphs), graphs.to_pyg()):
+        with pytest.raises(ValueError, match=r"features morgan .*, got graphs"):
+            read_objects(given, features=("morgan",))
+
+
+def test_a_model_of_several_molecules_per_row_reads_tables() -> None:
+    reading = {"kind": "molecules", "columns": {"smiles": ["solute", "solvent"]}}
+    with pytest.raises(ValueError, match=r"trained on 2 molecules per row \(solute, solvent\)"):
+        read_objects(["CCO"], reading=reading)

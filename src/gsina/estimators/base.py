@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -12,19 +13,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.estimators.display import DisplayMixin
 from gsina.estimators.inputs import (
     check_features,
     check_mask,
+    feature_kinds,
     hold_out,
     read_graphs,
     with_labels,
     with_reading,
 )
-from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.estimators.networks import OwnBackbone, make_spec, own_spec
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
@@ -47,7 +49,6 @@ from gsina.models.train import (
     check_budget,
     default_options,
     first_epoch,
-    named_spec,
     train_model,
 )
 from gsina.models.uncertainty.answers import domain_percentiles, reference_of
@@ -98,6 +99,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             is best by it there. ``"auto"`` takes PR-AUC (of more than two classes balanced
             accuracy) where a class is rare, and says so; else ROC-AUC (accuracy, RMSE) and, for
             two classes, a threshold of one half.
+        features: Of SMILES and RDKit molecules, features of the whole molecule to use beside the
+            graph: ``"morgan"`` (fingerprint), ``"rdkit"`` (2D descriptors), or a tuple of both.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -128,6 +131,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         budget: float | None = None,
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
+        features: str | Sequence[str] | None = None,
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -146,6 +150,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.budget = budget
         self.class_weight = class_weight
         self.metric = metric
+        self.features = features
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -164,6 +169,11 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
                 ``Dataset`` those of its training split. Validation does not weight.
         """
         if isinstance(graphs, Dataset):
+            if self.features and graphs.train.graph_attr is None:
+                raise InputError(
+                    "got a dataset without features of whole molecules, expected "
+                    f"{self.features!r}; read its file with features=, or leave them out here."
+                )
             train = with_sample_weight(graphs.train, sample_weight, self._level)
             dataset = replace(graphs, splits={**graphs.splits, "train": train})
         else:
@@ -216,16 +226,17 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             backbone: The network of a model that was fitted with one of the user's own.
         """
 
-        def make_spec(made: Architecture) -> NetworkSpec:
+        def own(made: Architecture) -> NetworkSpec:
             assert backbone is not None
             widths = made.node_channels, made.edge_channels
             return own_spec(backbone, *widths, made.backbone_options, made.graph_channels)
 
-        model = load_model(folder, None if backbone is None else make_spec)
+        model = load_model(folder, None if backbone is None else own)
         cls._check_task(model.task, "model")
         made = model.architecture
         settings: dict[str, Any] = model.training.get("settings", {})
         given = {**settings, **made.backbone_options, **made.method_options}
+        given["features"] = tuple(model.featuriser.get("descriptors", {}).get("kinds", ())) or None
         names = cls._get_param_names()
         params = {name: value for name, value in given.items() if name in names}
         usual = make_config(made.method, {})
@@ -260,7 +271,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, graphs: Any) -> PackedGraphs:
         packed = self._model.read(graphs)  # not fitted is told before graphs are looked at
-        check_features(packed)
+        check_features(packed, self._model.featuriser)
         return packed
 
     def _predict(self, graphs: Any, states: StatesLevel | None = None) -> Predictions:
@@ -275,7 +286,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
 
     def _dataset(self, graphs: Any, y: Any, val: Any, sample_weight: Any = None) -> Dataset:
         """Labels of any kind as those of a task, in a training and a validation split."""
-        found = read_graphs(graphs)
+        found = read_graphs(graphs, features=feature_kinds(self.features, self.method))
         packed = found.graphs
         values = self._values(packed, y)
         coding = self._coding.of(values)
@@ -331,7 +342,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
         options = self._options()
         plan = Plan(
-            spec=self._spec(dataset),
+            spec=make_spec(self.backbone, dataset, {name: getattr(self, name) for name in SIZES}),
             method=self.method,
             options=options,
             auto_ratio=self.ratio == "auto",
@@ -372,19 +383,6 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         if self.ratio == "auto":
             del options["ratio"]
         return default_options(self.method) | options
-
-    def _spec(self, dataset: Dataset) -> NetworkSpec:
-        nodes = dataset.node_sizes or dataset.train.num_features
-        edges = dataset.edge_sizes or dataset.train.num_edge_features
-        graphs = dataset.train.num_graph_features
-        sizes = {name: getattr(self, name) for name in SIZES}
-        if isinstance(self.backbone, str):
-            return named_spec(self.backbone, nodes, edges, sizes, graphs)
-        if not (isinstance(self.backbone, nn.Module) or callable(self.backbone)):
-            raise InputError(
-                f"backbone must be a name, a network or a class of networks, got {self.backbone!r}."
-            )
-        return own_spec(self.backbone, nodes, edges, sizes, graphs)
 
 
 def _log(record: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,34 +14,72 @@ from gsina.formats import reading_of
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.scaling import find_scaling
 from gsina.graphs.task import Level
+from gsina.methods.registry import check_graph_features
+from gsina.molecules.descriptors import check_kinds, choose, varying
 
 #: One graph in so many is held out for validation if none are given.
 HELD_OUT = 10
 
 
+def feature_kinds(features: str | Sequence[str] | None, method: str) -> tuple[str, ...]:
+    """The features of whole molecules that an estimator is to add, if its method can use them."""
+    if features is None:
+        return ()
+    kinds = features.split(",") if isinstance(features, str) else features
+    found = tuple(kind.strip() for kind in kinds)
+    check_kinds(found)
+    if found:
+        check_graph_features(method)  # before they are computed
+    return found
+
+
 def read_graphs(
-    graphs: Any, level: Level = "graph", reading: dict[str, Any] | None = None
+    graphs: Any,
+    level: Level = "graph",
+    reading: dict[str, Any] | None = None,
+    features: Sequence[str] = (),
 ) -> ReadObjects:
     """Graphs to train on: :func:`~gsina.formats.objects.read_objects` with finite features."""
-    found = read_objects(graphs, level, reading)
-    check_features(found.graphs)
+    found = read_objects(graphs, level, reading, features)
+    check_features(found.graphs, found.reading)
     return found
 
 
 def with_reading(dataset: Dataset, found: ReadObjects) -> Dataset:
-    """The dataset, which says how its graphs were made of objects."""
+    """The dataset, which says how its graphs were made of objects.
+
+    Of features of whole molecules, those that vary among the training molecules are kept, scaled.
+    """
     dataset = replace(dataset, node_sizes=found.node_sizes, edge_sizes=found.edge_sizes)
     if not found.reading:
         return dataset
-    return replace(dataset, origin=Origin({**reading_of(dataset), **found.reading}))
+    reading = {**reading_of(dataset), **found.reading}
+    if known := reading.get("descriptors"):
+        values: dict[str, Any] = {part: one.graph_attr for part, one in dataset.splits.items()}
+        kept = varying(values["train"].numpy(), known["names"])
+        splits = {}
+        for part, graphs in dataset.splits.items():
+            chosen = torch.from_numpy(choose(values[part].numpy(), known["names"], kept))
+            splits[part] = replace(graphs, graph_attr=chosen)
+        dataset = replace(dataset, splits=splits, scaling=find_scaling(splits["train"]))
+        reading["descriptors"] = {**known, "names": kept}
+    return replace(dataset, origin=Origin(reading))
 
 
-def check_features(graphs: PackedGraphs) -> None:
-    """Refuse features that are not finite: a network would answer nonsense without a word."""
+def check_features(graphs: PackedGraphs, reading: Mapping[str, Any]) -> None:
+    """Refuse features that are not finite: a network would answer nonsense without a word.
+
+    Args:
+        graphs: The graphs.
+        reading: How they are read; descriptors of molecules may have gaps, which scaling fills.
+    """
+    one_each = torch.arange(len(graphs) + 1)
     for values, what, ptr in (
         (graphs.x, "node", graphs.node_ptr),
         (graphs.edge_attr, "edge", graphs.edge_ptr),
+        (None if "descriptors" in reading else graphs.graph_attr, "graph", one_each),
     ):
         if values is None or not values.is_floating_point():
             continue

@@ -1,4 +1,4 @@
-"""Networks of the user's own in place of a named backbone."""
+"""Networks of estimators: named backbones, and those of the user's own in their place."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.graphs.dataset import Dataset
+from gsina.models.train import named_spec
 from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import make_encoder
 from gsina.nn.network import run_network
@@ -69,6 +71,26 @@ def own_spec(
     name = getattr(named, "__name__", type(named).__name__)
     widths = in_channels, edge_channels
     return OwnSpec(f"own:{name}", *widths, options, backbone, graph_channels=graph_channels)
+
+
+def make_spec(backbone: str | OwnBackbone, dataset: Dataset, sizes: dict[str, Any]) -> NetworkSpec:
+    """How to make the networks of an estimator for the features of its data.
+
+    Args:
+        backbone: A name, or a user's own.
+        dataset: The data.
+        sizes: Width, depth and the like, of which a network takes those that it names.
+    """
+    nodes = dataset.node_sizes or dataset.train.num_features
+    edges = dataset.edge_sizes or dataset.train.num_edge_features
+    graphs = dataset.train.num_graph_features
+    if isinstance(backbone, str):
+        return named_spec(backbone, nodes, edges, sizes, graphs)
+    if not (isinstance(backbone, nn.Module) or callable(backbone)):
+        raise InputError(
+            f"backbone must be a name, a network or a class of networks, got {backbone!r}."
+        )
+    return own_spec(backbone, nodes, edges, sizes, graphs)
 
 
 class Adapted(BackboneModule):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +44,7 @@ class NodeEstimator(GraphEstimator):
     """
 
     _level: Level = "node"
+    features: str | Sequence[str] | None = None
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class NodeEstimator(GraphEstimator):
             class_weight,
             metric,
         )
+        del self.features  # no parameter here: those of whole molecules say nothing about nodes
 
     def _settings(self) -> Settings:
         usual = 1 if self.neighbours is None else 512

@@ -211,11 +211,6 @@ def _describe(
     values, names = _describe_all(molecules, kinds, on_progress, cached=True)
     kept = varying(values[train], names)
     found = choose(values, names, kept)
-    if not kept:
-        raise InputError(
-            f"the features {', '.join(kinds)} are the same for all {len(train)} training "
-            "molecules; leave them out (--features, in Python features=)."
-        )
     notes = [
         f"{len(kept):,} features of whole molecules ({', '.join(kinds)}) vary among the training "
         "molecules and are used beside the graph."

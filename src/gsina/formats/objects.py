@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import torch
 
 from gsina.errors import InputError
 from gsina.formats.molecule_tables import packer_of
@@ -15,6 +17,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.pyg import is_networkx, one_by_one
 from gsina.graphs.task import Level
+from gsina.molecules.descriptors import choose, describe, describe_smiles
 from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, FEATURES_VERSION
 
 #: Molecules named in a message; of the others only the number is given.
@@ -46,7 +49,10 @@ class ReadObjects:
 
 
 def read_objects(
-    objects: Any, level: Level = "graph", reading: dict[str, Any] | None = None
+    objects: Any,
+    level: Level = "graph",
+    reading: dict[str, Any] | None = None,
+    features: Sequence[str] = (),
 ) -> ReadObjects:
     """Graphs of any kind, one per graph that an object holds.
 
@@ -56,14 +62,17 @@ def read_objects(
             and loaders (see :func:`~gsina.graphs.pyg.one_by_one`).
         level: Whether labels belong to graphs or to nodes.
         reading: How a model was trained to read them; ``None`` for new ones.
+        features: Features of whole molecules that new ones bring along, ``morgan`` or ``rdkit`` or
+            both: see :mod:`gsina.molecules.descriptors`.
 
     Raises:
         InputError: An object cannot be read; the sentence says at which positions, counted from 0.
     """
-    if isinstance(objects, PackedGraphs):
-        return ReadObjects(objects)
     if isinstance(objects, Batch):
-        return ReadObjects(PackedGraphs.from_batch(objects))
+        objects = PackedGraphs.from_batch(objects)
+    if isinstance(objects, PackedGraphs):
+        _only_molecules(features)
+        return ReadObjects(objects)
     if isinstance(objects, Dataset):
         raise InputError(
             "got a whole dataset, expected one set of graphs; pass one of its splits, such as "
@@ -73,7 +82,8 @@ def read_objects(
 
     found = list(one_by_one(objects))
     if any(isinstance(one, str) or _is_molecule(one) for one in found):
-        return _molecules(found, level, reading)
+        return _molecules(found, level, reading, features)
+    _only_molecules(features)
     networks = any(map(is_networkx, found))
     for place, one in enumerate(found):
         if not (is_networkx(one) if networks else isinstance(one, BaseData)):
@@ -93,19 +103,38 @@ def _is_molecule(value: Any) -> bool:
     return chem is not None and isinstance(value, chem.Mol)
 
 
-def _molecules(found: Sequence[Any], level: Level, reading: dict[str, Any] | None) -> ReadObjects:
+def _only_molecules(features: Sequence[str]) -> None:
+    if features:
+        raise InputError(
+            f"features {', '.join(features)} are made of SMILES or RDKit molecules, got graphs; "
+            "leave features out, or give the graphs their own as graph_attr."
+        )
+
+
+def _molecules(
+    found: Sequence[Any], level: Level, reading: dict[str, Any] | None, features: Sequence[str]
+) -> ReadObjects:
     if level == "node":
         raise InputError("got molecules, but this is for nodes of graphs; use PyG Data objects.")
-    usual = {
-        "kind": "molecules",
-        "version": FEATURES_VERSION,
-        "columns": {"smiles": "smiles", "targets": []},
-    }
-    reading = usual if reading is None else reading
+    if reading is None:
+        reading = {
+            "kind": "molecules",
+            "version": FEATURES_VERSION,
+            "columns": {"smiles": "smiles", "targets": []},
+        }
+        if features:
+            names = list(describe([], features)[1])
+            reading["descriptors"] = {"kinds": list(features), "names": names}
     if reading.get("kind") != "molecules":
         raise InputError(
             f"got molecules, but this model was trained on {reading.get('kind', 'graphs')}; make "
             "graphs as those it was trained on, or fit one on molecules."
+        )
+    columns = reading.get("columns", {}).get("smiles", "smiles")
+    if not isinstance(columns, str):
+        raise InputError(
+            f"this model was trained on {len(columns)} molecules per row ({', '.join(columns)}); "
+            "give it tables with these columns, as with gsina predict."
         )
     texts = [one.strip() if isinstance(one, str) else one for one in found]
     packed = packer_of(str(reading.get("features", "ogb")))(texts)
@@ -117,8 +146,12 @@ def _molecules(found: Sequence[Any], level: Level, reading: dict[str, Any] | Non
             f"{len(failed)} of {len(found)} molecules cannot be read, {'; '.join(named)}{more}; "
             "leave them out, with their labels."
         )
+    graphs = packed.graphs
+    if known := reading.get("descriptors"):
+        values = choose(*describe_smiles(texts, known["kinds"]), known["names"])
+        graphs = replace(graphs, graph_attr=torch.from_numpy(values))
     return ReadObjects(
-        packed.graphs,
+        graphs,
         reading=reading,
         node_sizes=ATOM_FEATURE_SIZES,
         edge_sizes=BOND_FEATURE_SIZES,

@@ -122,10 +122,20 @@ def _describe_all(
 
 
 def varying(values: Values, names: Sequence[str]) -> list[str]:
-    """Names of the features ``[M, F]`` that differ between molecules: the others teach nothing."""
+    """Names of the features ``[M, F]`` that differ between molecules: the others teach nothing.
+
+    Raises:
+        InputError: None differs.
+    """
     low = np.nanmin(values, axis=0, initial=np.inf)
     high = np.nanmax(values, axis=0, initial=-np.inf)
-    return [name for name, varies in zip(names, low < high, strict=True) if varies]
+    found = [name for name, varies in zip(names, low < high, strict=True) if varies]
+    if not found:
+        raise InputError(
+            f"the features of whole molecules are the same for all {len(values)} training "
+            "molecules; leave them out (--features, in Python features=)."
+        )
+    return found
 
 
 def choose(values: Values, names: Sequence[str], wanted: Sequence[str]) -> Values:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.molecules.features import parse, rdkit_chem
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 RADIUS, BITS = 2, 2048
 
@@ -32,6 +33,8 @@ def packed_fingerprints(smiles: Sequence[str]) -> Tensor:
 
     A text that RDKit does not read has no bits.
     """
+    import torch  # not above: the command checks names of features without it
+
     rdkit_chem()  # its absence is not the fault of a text
     rows = np.zeros((len(smiles), BITS), dtype=np.uint8)
     for row, text in zip(rows, smiles, strict=True):
