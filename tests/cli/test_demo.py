@@ -10,11 +10,12 @@ def test_the_demo_prints_a_table_and_draws(gsina, tmp_path):
     assert done.exit_code == 0
     lines = done.output.splitlines()
     rows = [line.split() for line in lines if line.strip().startswith(("ERM", "GSINA"))]
-    assert [row[0] for row in rows] == ["ERM", "GSINA"]
+    assert [row[0] for row in rows] == ["ERM", "ERM+", "GSINA"]
     assert "These numbers mean nothing" in done.output
     assert "shown/subgraphs.png" in done.output
     assert "train spmotif --bias 0.9" in done.output
-    assert (tmp_path / "shown" / "subgraphs.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("subgraphs.png", "large.png"):
+        assert (tmp_path / "shown" / name).read_bytes().startswith(b"\x89PNG")
 
     # The table shows what the result files hold, and nothing else.
     for row in rows:

@@ -24,6 +24,8 @@ PER_CLASS, EPOCHS = 1000, 40
 QUICK_PER_CLASS, QUICK_EPOCHS = 30, 2
 CLASS_NAMES = ("cycle", "house", "crane")
 COLUMNS = 5
+#: Edges' worth of attention in the pictures: those of a motif. The seed of the pictured graphs.
+EDGES, PICTURED = 6, 1
 
 
 def demo(
@@ -57,6 +59,7 @@ def demo(
         for name, finished in runs.items():
             save_json(out / f"{name}.json", finished.result)
         _draw(picture, runs["gsina"])
+        _draw(out / "large.png", runs["gsina"], large=True)
     show.console.print(_table(runs))
     _conclude(picture, seed, quick, time.perf_counter() - started)
 
@@ -95,26 +98,34 @@ def _recipes(data: dict[str, Any], epochs: int) -> dict[str, Recipe]:
     return {"erm": Recipe.parse(values), "erm+": plain, "gsina": ours}
 
 
-def _draw(path: Path, finished: Run) -> None:
-    """Draw new graphs of the size of the training graphs, with bases independent of the class."""
+def _draw(path: Path, finished: Run, large: bool = False) -> None:
+    """Draw new graphs with bases independent of the class, as large as in training or larger."""
     import torch
 
     from gsina.datasets import spmotif
-    from gsina.explain.pictures.graphs import draw_subgraphs
+    from gsina.explain.budget import with_budget
+    from gsina.explain.pictures.graphs import HEIGHT, WIDTH, draw_subgraphs
+    from gsina.ops.budget import Budget
     from gsina.training import predict
 
-    graphs = spmotif.generate(BIAS, "val", num_per_class=10 * COLUMNS, seed=1)
+    graphs = spmotif.generate(
+        BIAS, "test" if large else "val", num_per_class=10 * COLUMNS, seed=PICTURED
+    )
     shuffle = torch.Generator().manual_seed(0)
     graphs = graphs[torch.randperm(len(graphs), generator=shuffle)]
-    ratio = finished.result["recipe"]["method"]["options"]["ratio"]
+    found = with_budget(predict(finished.method, graphs), graphs, Budget(count=EDGES))
+    sizes = "four times as large as in training" if large else "as large as in training"
     draw_subgraphs(
         graphs,
-        predict(finished.method, graphs),
+        found,
         path,
-        columns=COLUMNS,
+        columns=2 if large else COLUMNS,
         class_names=CLASS_NAMES,
-        title=f"What GSINA looks at: attention worth {ratio:.0%} of the edges of every graph",
-        caption="New graphs, picked at random: bases as large as in training, but of any kind.",
+        title=f"What GSINA looks at: its scores with a budget of {EDGES} edges",
+        caption=f"New graphs, picked at random: bases about {sizes}, and of any kind.",
+        min_nodes=60 if large else 1,
+        max_nodes=110 if large else 40,
+        cell=(2 * WIDTH, 2 * HEIGHT) if large else (WIDTH, HEIGHT),
     )
 
 
@@ -163,7 +174,10 @@ def _conclude(picture: Path, seed: int, quick: bool, seconds: float) -> None:
         "Explanation ROC-AUC: how well attention tells the motif's edges from the rest (50 % is "
         "chance); precision@5: the share of motif edges among the five with most attention."
     )
-    show.say(f"What GSINA looks at is drawn in {picture}. All this took {show.clock(seconds)}.")
+    show.say(
+        f"What GSINA looks at is drawn in {picture}, and in larger graphs in "
+        f"{picture.with_name('large.png')}. All this took {show.clock(seconds)}."
+    )
     show.say("\nTry next:")
     for arguments, purpose in (
         (["demo", "--seed", str(seed + 1), "--out", "demo-2"], "another seed"),
