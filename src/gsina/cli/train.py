@@ -92,6 +92,14 @@ def train(
         int | None,
         typer.Option(min=0, help="Seed of the training, not of the data; by default 0."),
     ] = None,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Train so many members, with --seed and those after it, into one model that "
+            "predicts their mean, and says how far they are apart.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the run.", show_default=False),
@@ -118,6 +126,7 @@ def train(
     gsina train molecules.csv --smiles smiles --target active --split scaffold --out run
     gsina train molecules.csv --target a --target b --ratio auto --out run
     gsina train graphs.jsonl --split size --out run
+    gsina train molecules.csv --target active --ensemble 5 --out run
     gsina train --nodes nodes.csv --edges edges.csv --label label --time year --out run
     gsina train --out run --resume
     gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
@@ -143,6 +152,7 @@ def train(
             class_weight=class_weights(class_weight),
             neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
         ),
+        ensemble=ensemble,
     )
     if resume and force:
         raise InputError("--resume continues a run and --force replaces it; give one of them.")
@@ -227,6 +237,7 @@ def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> No
 
 def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
     """Train as the first process, which alone writes files and prints."""
+    from gsina.models.plan import trial_folders
     from gsina.runs.folder import claim, note_run
     from gsina.runs.run import run
     from gsina.training.checkpoint import saved_epochs
@@ -249,7 +260,7 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
                 listeners=[bar],
             )
     except KeyboardInterrupt:
-        epochs = sum(map(saved_epochs, (out, *out.glob("ratio-*"))))
+        epochs = sum(map(saved_epochs, trial_folders(out)))
         show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
         extra = () if threads is None else ("--threads", str(threads))
         again = options.command("train", "--out", out, "--resume", *extra)
@@ -316,7 +327,14 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
         )
         ratio = finished.model.architecture.method_options["ratio"]
         show.say(f"ratio {ratio} was the best on validation data ({tried})")
-    if result["best_epoch"] < 0:
+    if members := result["members"]:
+        epochs = ", ".join(f"{one['best_epoch'] + 1} of {one['epochs']}" for one in members)
+        show.say(
+            f"the mean of {len(members)} members (seeds {members[0]['seed']} to "
+            f"{members[-1]['seed']}); epochs {epochs} by the rule {result['selection']}; "
+            f"{result['seconds_per_epoch']:.1f} s per epoch"
+        )
+    elif result["best_epoch"] < 0:
         first = plan.recipe.selection.first_epoch + 1
         show.say(
             f"no epoch could be selected (the rule {result['selection']} counts from epoch "

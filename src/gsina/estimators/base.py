@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.estimators.display import DisplayMixin
@@ -24,7 +24,7 @@ from gsina.estimators.inputs import (
     with_labels,
     with_reading,
 )
-from gsina.estimators.networks import OwnBackbone, own_spec
+from gsina.estimators.networks import OwnBackbone, own_spec, spec_of
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
@@ -42,14 +42,8 @@ from gsina.models.imbalance import (
     with_sample_weight,
 )
 from gsina.models.model import Architecture, Model
-from gsina.models.train import (
-    Plan,
-    check_budget,
-    default_options,
-    first_epoch,
-    named_spec,
-    train_model,
-)
+from gsina.models.plan import Plan, check_budget, default_options, first_epoch
+from gsina.models.train import train_model
 from gsina.models.uncertainty.answers import domain_percentiles, reference_of
 from gsina.models.uncertainty.shift import Shift, find_shift
 from gsina.nn.attention import Attention
@@ -98,6 +92,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             is best by it there. ``"auto"`` takes PR-AUC (of more than two classes balanced
             accuracy) where a class is rare, and says so; else ROC-AUC (accuracy, RMSE) and, for
             two classes, a threshold of one half.
+        ensemble: Members, with one seed after the other; answers are their means.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -128,6 +123,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         budget: float | None = None,
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
+        ensemble: int = 1,
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -146,6 +142,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.budget = budget
         self.class_weight = class_weight
         self.metric = metric
+        self.ensemble = ensemble
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -203,6 +200,15 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._model.embed(self._read(graphs), nodes=nodes)
 
+    def spread(self, graphs: Any) -> NDArray[np.float32]:
+        """How far members of an ensemble are apart ``[G]``; of several targets ``[G, targets]``.
+
+        Standard deviations over members, of the predicted number or of the probability of the
+        predicted class.
+        """
+        found = self._model.spread(self._predict(graphs)).numpy()
+        return found[:, 0] if found.shape[1] == 1 else found
+
     def save(self, folder: Path | str) -> None:
         """Write a model folder: weights, description and model card."""
         save_model(folder, self._model)
@@ -237,6 +243,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         if params.get("budget") is not None:
             params["ratio"] = None  # the method's own, which is not used
         params |= {"method": made.method, "backbone": backbone or made.backbone}
+        params["ensemble"] = made.members
         estimator = cls(**params, method_options=rest or None)
         estimator._keep(model, [])
         return estimator
@@ -339,6 +346,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             selection=StrictBest(self.patience, first_epoch(self.method, options)),
             seed=seed,
             threshold=chooses_threshold(dataset, self.metric),
+            ensemble=self.ensemble,
         )
         trained = train_model(dataset, plan, listeners=[OnEpoch(_log)] if self.verbose else [])
         self._keep(trained.model, trained.records)
@@ -374,17 +382,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         return default_options(self.method) | options
 
     def _spec(self, dataset: Dataset) -> NetworkSpec:
-        nodes = dataset.node_sizes or dataset.train.num_features
-        edges = dataset.edge_sizes or dataset.train.num_edge_features
-        graphs = dataset.train.num_graph_features
-        sizes = {name: getattr(self, name) for name in SIZES}
-        if isinstance(self.backbone, str):
-            return named_spec(self.backbone, nodes, edges, sizes, graphs)
-        if not (isinstance(self.backbone, nn.Module) or callable(self.backbone)):
-            raise InputError(
-                f"backbone must be a name, a network or a class of networks, got {self.backbone!r}."
-            )
-        return own_spec(self.backbone, nodes, edges, sizes, graphs)
+        return spec_of(self.backbone, dataset, {name: getattr(self, name) for name in SIZES})
 
 
 def _log(record: dict[str, Any]) -> None:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError
+from gsina.graphs.dataset import Dataset
+from gsina.models.train import named_spec
 from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import make_encoder
 from gsina.nn.network import run_network
@@ -69,6 +71,20 @@ def own_spec(
     name = getattr(named, "__name__", type(named).__name__)
     widths = in_channels, edge_channels
     return OwnSpec(f"own:{name}", *widths, options, backbone, graph_channels=graph_channels)
+
+
+def spec_of(backbone: str | OwnBackbone, dataset: Dataset, sizes: dict[str, Any]) -> NetworkSpec:
+    """How to make the networks of a named or own backbone for a dataset's features."""
+    nodes = dataset.node_sizes or dataset.train.num_features
+    edges = dataset.edge_sizes or dataset.train.num_edge_features
+    graphs = dataset.train.num_graph_features
+    if isinstance(backbone, str):
+        return named_spec(backbone, nodes, edges, sizes, graphs)
+    if not (isinstance(backbone, nn.Module) or callable(backbone)):
+        raise InputError(
+            f"backbone must be a name, a network or a class of networks, got {backbone!r}."
+        )
+    return own_spec(backbone, nodes, edges, sizes, graphs)
 
 
 class Adapted(BackboneModule):

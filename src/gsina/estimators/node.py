@@ -64,6 +64,7 @@ class NodeEstimator(GraphEstimator):
         budget: float | None = None,
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
+        ensemble: int = 1,
     ) -> None:
         self.neighbours = neighbours
         super().__init__(
@@ -84,6 +85,7 @@ class NodeEstimator(GraphEstimator):
             budget,
             class_weight,
             metric,
+            ensemble,
         )
 
     def _settings(self) -> Settings:

@@ -20,7 +20,7 @@ from typing import Any
 from gsina.errors import InputError, MissingFileError
 from gsina.files import locked, save_json, save_text
 from gsina.graphs.dataset import Dataset
-from gsina.models.train import RATIOS
+from gsina.models.plan import trial_folders
 from gsina.runs.job import Job
 from gsina.runs.recipe import NamedData, Recipe
 from gsina.runs.toml import to_toml
@@ -112,7 +112,7 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
     if not resume:
         done = (out / RESULT).exists()
         # A failed start has left no checkpoint.
-        begun = any((folder / CHECKPOINT).exists() for folder in _folders(out))
+        begun = any((folder / CHECKPOINT).exists() for folder in trial_folders(out))
         if done or begun or (out / MODEL).exists():
             raise InputError(
                 f"{out} holds {'a finished' if done else 'an unfinished'} run already; continue "
@@ -143,7 +143,7 @@ def note_run(
         InputError: The run was started on other content of the file.
     """
     if not resume:
-        for folder in _folders(out):
+        for folder in trial_folders(out):
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
         shutil.rmtree(out / MODEL, ignore_errors=True)
@@ -178,11 +178,6 @@ def _noted(out: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
         raise InputError(f"{out / RUN} is damaged; start the run again with --force.")
     return content
-
-
-def _folders(out: Path) -> list[Path]:
-    """The folder, and those of the trainings with several ratios."""
-    return [out, *(out / f"ratio-{ratio}" for ratio in RATIOS)]
 
 
 def _lasting(recipe: Recipe) -> dict[str, Any]:
