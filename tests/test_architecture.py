@@ -47,6 +47,7 @@ THROUGH = {
     "cli/test_app_quick.py": "cli/datasets cli/methods",
     "cli/test_bench.py": "cli/report",
     "cli/test_figure.py": "paper/figures/separability",
+    "cli/test_train.py": "cli/one_run",
     "cli/test_train_files.py": "cli/explain cli/predict cli/recipes",
     "cli/test_train_files_nodes.py": "formats/arguments formats/base",
     "cli/test_tune.py": "cli/trials",

@@ -20,7 +20,8 @@ from gsina.methods import METHODS
 from gsina.models import folder as model_folder
 from gsina.models.folder import FORMAT, load_model, save_model
 from gsina.models.model import Model, Scale, fingerprint_of_graphs
-from gsina.models.train import Plan, named_spec, score_splits, train_model
+from gsina.models.plan import Plan
+from gsina.models.train import named_spec, score_splits, train_model
 from gsina.training import Settings
 from gsina.training.listeners import OnEpoch
 

@@ -84,7 +84,8 @@ def predict(
     the prediction and the probability of every class (or the predicted value), and
     how far to trust it: the confidence and a set of classes (or an interval, low to
     high) that holds the truth nine times in ten, and the domain: the percentage of
-    validation rows that are nearer to the training data.
+    validation rows that are nearer to the training data. A model of several members
+    (--ensemble) adds their spread: the standard deviation of that probability (or value).
     Molecules and graphs that cannot be read have an empty prediction and a reason.
     In a table of nodes or edges, a row that cannot be read is an error and nothing
     is written, as the predictions of the nodes around it depend on it.

@@ -26,6 +26,7 @@ class Request:
         options: Settings of the method.
         changes: Fields of the optimiser and of the selection rule.
         which: Of a named dataset, the ``published`` settings or the ``recommended`` ones.
+        ensemble: Members of the model; ``None`` for one.
     """
 
     data: str | None
@@ -36,10 +37,16 @@ class Request:
     options: dict[str, Any]
     changes: dict[str, Any]
     which: str = "published"
+    ensemble: int | None = None
 
     def given(self) -> list[str]:
         """Names of everything that was given, for messages."""
-        names = {"dataset": self.data, "method": self.method, "backbone": self.backbone}
+        names = {
+            "dataset": self.data,
+            "method": self.method,
+            "backbone": self.backbone,
+            "ensemble": self.ensemble,
+        }
         used = [name for name, value in names.items() if value is not None]
         return [*used, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
 
@@ -53,7 +60,8 @@ class Request:
         from gsina.runs.recipe import FieldError
 
         try:
-            return self._named() if chosen is None else self._of_files(chosen)
+            recipe = self._named() if chosen is None else self._of_files(chosen)
+            return recipe if self.ensemble is None else recipe.with_ensemble(self.ensemble)
         except FieldError as error:
             option = self._option(error.field)
             if option is None:

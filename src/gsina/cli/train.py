@@ -1,41 +1,26 @@
-"""``gsina train``: one run."""
+"""``gsina train``: from options to one run, or to several."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gsina.cli import options, show
 from gsina.cli.file_options import with_file_options
+from gsina.cli.one_run import PlannedRun, run_one, unpublished
 from gsina.cli.options import class_weights, given_only, numbers, pairs
-from gsina.cli.progress import Epochs, load_with_bar
 from gsina.cli.recipes import Request
+from gsina.cli.repeats import run_repeats
 from gsina.errors import InputError
 from gsina.formats import FileOptions
-from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
-    from gsina.graphs.dataset import Dataset
     from gsina.runs.recipe import Recipe
-    from gsina.runs.run import Run
-    from gsina.training.distributed import Ranks
-
-
-#: Features named in full; of the others only the number is shown.
-NAMED = 12
-
-
-class PlannedRun(NamedTuple):
-    """A recipe and seed to run, and the folder of the run."""
-
-    recipe: Recipe
-    seed: int
-    out: Path
+    from gsina.runs.repeats import Repeats
 
 
 @with_file_options
@@ -98,9 +83,29 @@ def train(
         int | None,
         typer.Option(min=0, help="Seed of the training, not of the data; by default 0."),
     ] = None,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Train so many members, with --seed and those after it, into one model that "
+            "predicts their mean, and says how far they are apart.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the run.", show_default=False),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Train once with each of these seeds, such as 0,1,2; see the means."),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Divide your own data into so many folds and train once for each, tested on it; "
+            "every row is then predicted by a model that has not seen it.",
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
@@ -124,6 +129,8 @@ def train(
     gsina train molecules.csv --smiles smiles --target active --split scaffold --out run
     gsina train molecules.csv --target a --target b --ratio auto --out run
     gsina train graphs.jsonl --split size --out run
+    gsina train molecules.csv --target active --ensemble 5 --out run
+    gsina train molecules.csv --target active --folds 5 --out folds
     gsina train --nodes nodes.csv --edges edges.csv --label label --time year --out run
     gsina train --out run --resume
     gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
@@ -150,6 +157,7 @@ def train(
             class_weight=class_weights(class_weight),
             neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
         ),
+        ensemble=ensemble,
     )
     if recipe is not None and str(recipe) in ("published", "recommended"):
         request, recipe = replace(request, which=str(recipe)), None
@@ -167,16 +175,18 @@ def train(
     else:
         request.format()  # refuses a wrong name before torch is imported
     options.use_threads(threads)
-    plan = _plan(request, recipe, seed, out, again)
+    plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
     if show_recipe:
-        given = given_only(seed=seed, out=None if again else out, force=force or None)
+        given = given_only(
+            seed=seed, seeds=seeds, folds=folds, out=None if again else out, force=force or None
+        )
         for name in given:
             raise InputError(
                 f"--{name} is not part of a recipe; leave it out beside --show-recipe."
             )
         _show(plan.recipe)
     else:
-        _run(plan, resume, force, threads)
+        (run_one if plan.repeats is None else run_repeats)(plan, resume, force, threads)
 
 
 def _ratio(text: str | None) -> float | str | None:
@@ -197,12 +207,29 @@ def _alone(what: str, others: Iterable[str]) -> None:
         )
 
 
+def _repeats(seed: int | None, seeds: str | None, folds: int | None) -> Repeats | None:
+    """What is to be repeated; ``None`` for nothing."""
+    if seeds is None and folds is None:
+        return None
+    from gsina.runs.repeats import Repeats
+
+    if seeds is not None and seed is not None:
+        raise InputError("--seeds names all seeds; leave --seed out.")
+    return Repeats(() if seeds is None else tuple(numbers(seeds, "--seeds")), folds)
+
+
 def _plan(
-    request: Request, file: Path | None, seed: int | None, out: Path | None, again: bool
+    request: Request,
+    file: Path | None,
+    seed: int | None,
+    out: Path | None,
+    again: bool,
+    repeats: Repeats | None,
 ) -> PlannedRun:
     """The recipe from options, from a file, or from the run to resume."""
-    from gsina.runs.folder import default_folder, read_run
+    from gsina.runs.folder import default_folder, read_repeats, read_run
     from gsina.runs.recipe import Recipe
+    from gsina.runs.repeats import Repeats
 
     if file is not None:
         recipe = Recipe.read(file)
@@ -210,136 +237,23 @@ def _plan(
         assert out is not None
         recipe, old_seed = read_run(out)
         seed = old_seed if seed is None else seed
+        repeats = Repeats.of(read_repeats(out)) if repeats is None else repeats
         values = recipe.model_dump()
         values["optimiser"] |= request.changes
         recipe = Recipe.parse(values)
     else:
         recipe = request.recipe()
     seed = 0 if seed is None else seed
-    return PlannedRun(recipe, seed, default_folder(recipe, seed) if out is None else out)
-
-
-def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
-    from gsina.runs.folder import alone_in
-    from gsina.runs.run import run
-    from gsina.training.distributed import join
-    from gsina.training.versions import versions
-
-    ranks = join(versions())
-    if not ranks.first:  # one of the other processes, which write and print nothing
-        ranks.agree("")  # the first process prepares the data for all
-        run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)
-        return
-    with alone_in(plan.out):
-        _lead(plan, resume, force, threads, ranks)
-
-
-def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
-    """Train as the first process, which alone writes files and prints."""
-    from gsina.runs.folder import claim, note_run
-    from gsina.runs.run import run
-    from gsina.training.checkpoint import saved_epochs
-
-    recipe, seed, out = plan
-    claim(out, recipe, seed, resume=resume, force=force)
-    try:
-        dataset = recipe.judge(load_with_bar(recipe.data))
-        note_run(out, recipe, seed, dataset, resume=resume)
-        ranks.agree("the data are prepared")
-        _introduce(plan, dataset, ranks)
-        with Epochs(recipe.method.name, recipe.optimiser.epochs, dataset.task.metric) as bar:
-            finished = run(
-                recipe,
-                seed,
-                out=out,
-                resume=resume,
-                dataset=dataset,
-                ranks=ranks,
-                listeners=[bar],
-            )
-    except KeyboardInterrupt:
-        epochs = sum(map(saved_epochs, (out, *out.glob("ratio-*"))))
-        show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
-        extra = () if threads is None else ("--threads", str(threads))
-        again = options.command("train", "--out", out, "--resume", *extra)
-        show.say(f"continue with: {again}")
-        raise typer.Exit(show.INTERRUPTED) from None
-    _conclude(plan, finished)
+    if out is None:
+        out = default_folder(recipe, seed)
+        if repeats is not None:
+            out = out.with_name(f"{out.name}-{'folds' if repeats.folds else 'seeds'}")
+    return PlannedRun(recipe, seed, out, repeats)
 
 
 def _show(recipe: Recipe) -> None:
     """Print a recipe as a file for ``--recipe``."""
     from gsina.runs.toml import to_toml
 
-    note = _unpublished(recipe)
+    note = unpublished(recipe)
     show.say((f"# {note}\n" if note else "") + to_toml(recipe.model_dump()).rstrip("\n"))
-
-
-def _unpublished(recipe: Recipe) -> str:
-    """A note if no recipe was published for this dataset, backbone and method; else empty."""
-    from gsina.runs.published import is_published
-    from gsina.runs.recipe import NamedData
-
-    names = recipe.data.name, recipe.backbone.name, recipe.method.name
-    if not isinstance(recipe.data, NamedData) or is_published(*names):
-        return ""
-    dataset, backbone, method = names
-    return (
-        f"there are no published settings here for {method} with {backbone} on {dataset}, so "
-        f"general defaults apply, such as the rule {recipe.selection.rule} and batches of "
-        f"{recipe.optimiser.batch_size}."
-    )
-
-
-def _introduce(plan: PlannedRun, dataset: Dataset, ranks: Ranks) -> None:
-    task = dataset.task
-    show.say(f"{dataset.name}: {show.split_sizes(dataset)}")
-    if dataset.target_names:
-        what = {"binary": "yes or no", "multiclass": f"{task.outputs} classes"}
-        targets = ", ".join(dataset.target_names)
-        show.say(f"to predict: {targets} ({what.get(task.kind, 'numbers')})")
-    features = dataset.origin.reading.get("features")
-    if isinstance(features, list) and features:
-        more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
-        show.say(f"features: {', '.join(features[:NAMED])}{more}")
-    if not ranks.alone:
-        size = plan.recipe.optimiser.batch_size
-        show.say(f"{ranks.world} processes share every batch of {size}")
-    for note in [*dataset.notes, _unpublished(plan.recipe)]:
-        if note:
-            show.say(f"note: {note}")
-
-
-def _conclude(plan: PlannedRun, finished: Run) -> None:
-    from gsina.formats import format_of
-    from gsina.runs.folder import MODEL, REPORT, UNREADABLE
-
-    result, out = finished.result, plan.out
-    show.console.print(show.metrics_table(result))
-    if result["targets"]:
-        show.console.print(show.targets_table(result))
-    if result["ratios_tried"]:
-        tried = ", ".join(
-            f"{ratio}: {metric_text(value, result['metric'])}"
-            for ratio, value in result["ratios_tried"].items()
-        )
-        ratio = finished.model.architecture.method_options["ratio"]
-        show.say(f"ratio {ratio} was the best on validation data ({tried})")
-    if result["best_epoch"] < 0:
-        first = plan.recipe.selection.first_epoch + 1
-        show.say(
-            f"no epoch could be selected (the rule {result['selection']} counts from epoch "
-            f"{first}), so these are the last weights."
-        )
-    else:
-        show.say(
-            f"epoch {result['best_epoch'] + 1} of {result['epochs']}, selected on validation data "
-            f"by the rule {result['selection']}; {result['seconds_per_epoch']:.1f} s per epoch"
-        )
-    if result["unreadable"]:
-        show.say(f"rows that could not be read: {out / UNREADABLE}")
-    show.say(f"model: {out / MODEL}")
-    show.say(f"to look at in a browser: {out / REPORT}")
-    with contextlib.suppress(InputError):  # a model that reads no files
-        files = format_of(finished.model.featuriser).new_files
-        show.say(f"next: {options.command('predict', out, *files, '-o', 'out.csv')}")

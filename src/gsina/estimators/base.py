@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from gsina.estimators.inputs import (
     with_labels,
     with_reading,
 )
+from gsina.estimators.log import log, log_epoch
 from gsina.estimators.networks import OwnBackbone, make_spec, own_spec
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
@@ -44,13 +44,8 @@ from gsina.models.imbalance import (
     with_sample_weight,
 )
 from gsina.models.model import Architecture, Model
-from gsina.models.train import (
-    Plan,
-    check_budget,
-    default_options,
-    first_epoch,
-    train_model,
-)
+from gsina.models.plan import Plan, check_budget, default_options, first_epoch
+from gsina.models.train import train_model
 from gsina.models.uncertainty.answers import domain_percentiles, reference_of
 from gsina.models.uncertainty.shift import Shift, find_shift
 from gsina.nn.attention import Attention
@@ -60,8 +55,6 @@ from gsina.training.evaluate import Predictions
 from gsina.training.listeners import OnEpoch
 from gsina.training.selection import StrictBest
 from gsina.training.states import Level as StatesLevel
-
-log = logging.getLogger("gsina")
 
 #: Parameters of the network, which PyG's networks call the same.
 SIZES = ("hidden_channels", "num_layers", "dropout")
@@ -101,6 +94,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             two classes, a threshold of one half.
         features: Of SMILES and RDKit molecules, features of the whole molecule to use beside the
             graph: ``"morgan"`` (fingerprint), ``"rdkit"`` (2D descriptors), or a tuple of both.
+        ensemble: Members, with one seed after the other; answers are their means.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -132,6 +126,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
         features: str | Sequence[str] | None = None,
+        ensemble: int = 1,
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -151,6 +146,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.metric = metric
         self.features = features
+        self.ensemble = ensemble
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -213,6 +209,15 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._model.embed(self._read(graphs), nodes=nodes)
 
+    def spread(self, graphs: Any) -> NDArray[np.float32]:
+        """How far members of an ensemble are apart ``[G]``; of several targets ``[G, targets]``.
+
+        Standard deviations over members, of the predicted number or of the probability of the
+        predicted class.
+        """
+        found = self._model.spread(self._predict(graphs)).numpy()
+        return found[:, 0] if found.shape[1] == 1 else found
+
     def save(self, folder: Path | str) -> None:
         """Write a model folder: weights, description and model card."""
         save_model(folder, self._model)
@@ -248,6 +253,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         if params.get("budget") is not None:
             params["ratio"] = None  # the method's own, which is not used
         params |= {"method": made.method, "backbone": backbone or made.backbone}
+        params["ensemble"] = made.members
         estimator = cls(**params, method_options=rest or None)
         estimator._keep(model, [])
         return estimator
@@ -350,8 +356,9 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             selection=StrictBest(self.patience, first_epoch(self.method, options)),
             seed=seed,
             threshold=chooses_threshold(dataset, self.metric),
+            ensemble=self.ensemble,
         )
-        trained = train_model(dataset, plan, listeners=[OnEpoch(_log)] if self.verbose else [])
+        trained = train_model(dataset, plan, listeners=[OnEpoch(log_epoch)] if self.verbose else [])
         self._keep(trained.model, trained.records)
         self.notes_ = dataset.notes
 
@@ -383,13 +390,3 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         if self.ratio == "auto":
             del options["ratio"]
         return default_options(self.method) | options
-
-
-def _log(record: dict[str, Any]) -> None:
-    """Log an epoch; on the terminal if the program has not said where to."""
-    if not log.hasHandlers():
-        log.addHandler(logging.StreamHandler())
-        log.setLevel(logging.INFO)
-    values = ", ".join(f"{name} {value:.4f}" for name, value in record["val"].items())
-    loss = sum(record["train"].values())
-    log.info("epoch %d: training loss %.4f; validation: %s", record["epoch"] + 1, loss, values)

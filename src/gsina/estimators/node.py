@@ -66,6 +66,7 @@ class NodeEstimator(GraphEstimator):
         budget: float | None = None,
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
+        ensemble: int = 1,
     ) -> None:
         self.neighbours = neighbours
         super().__init__(
@@ -86,6 +87,7 @@ class NodeEstimator(GraphEstimator):
             budget,
             class_weight,
             metric,
+            ensemble=ensemble,
         )
         del self.features  # no parameter here: those of whole molecules say nothing about nodes
 

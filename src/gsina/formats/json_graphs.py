@@ -16,6 +16,7 @@ from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, fi
 from gsina.formats.graph_packer import Packer, Problem, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines
 from gsina.graphs.dataset import Dataset, Origin
+from gsina.graphs.folds import Fold
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.splits import RULES, check_rule, divide
@@ -44,6 +45,7 @@ def read_graphs(
     kind: TargetKind = "auto",
     seed: int = 0,
     directed: bool = False,
+    fold: Sequence[int] | None = None,
 ) -> Dataset:
     """Read graphs with labels and divide them; see docs/own-data.md for the format.
 
@@ -55,6 +57,8 @@ def read_graphs(
         kind: ``classification`` or ``regression``; ``auto`` decides by the values.
         seed: Seed of all draws.
         directed: Whether an edge goes one way only; otherwise its opposite is added.
+        fold: Number of a fold and number of all folds, to test on that one; the rule must be
+            ``random`` or ``column``.
 
     Raises:
         InputError: One sentence about what is wrong; single graphs that cannot be read are no
@@ -62,6 +66,7 @@ def read_graphs(
     """
     path = Path(path)
     check_rule(split, split_column, GRAPH_RULES)
+    tested = Fold.check(fold, split)
     packer = Packer()
     names, rows, fields, unreadable = [], [], [], []
     for item in _items(path):
@@ -87,6 +92,7 @@ def read_graphs(
         cells=_column(fields, split_column, path),
         seed=seed,
         file=path.name,
+        fold=tested,
     )
     return assemble(
         file_name(path),

@@ -30,6 +30,7 @@ from gsina.formats.table import (
     table_rows,
 )
 from gsina.graphs.dataset import Dataset, Origin
+from gsina.graphs.folds import Fold
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import Ids
@@ -60,6 +61,7 @@ def read_molecules(
     kind: TargetKind = "auto",
     seed: int = 0,
     features: Sequence[str] = (),
+    fold: Sequence[int] | None = None,
     on_progress: OnProgress | None = None,
 ) -> Dataset:
     """Read molecules with labels and divide them.
@@ -78,6 +80,8 @@ def read_molecules(
         features: Features of whole molecules beside the graph, ``morgan`` or ``rdkit`` or both:
             see :mod:`gsina.molecules.descriptors`. Those that do not vary among the training
             molecules are left out.
+        fold: Number of a fold and number of all folds, to test on that one; the rule must be
+            ``scaffold``, ``random`` or ``column``.
         on_progress: Called with the steps done and in all while molecules are parsed.
 
     Raises:
@@ -88,6 +92,7 @@ def read_molecules(
     if isinstance(targets, str):
         targets = (targets,)
     check_rule(split, split_column)
+    tested = Fold.check(fold, split)
     check_kinds(features)
     columns = _columns(smiles)
     extra = [] if split_column is None else [split_column]
@@ -111,6 +116,7 @@ def read_molecules(
         cells=cells.get(split_column or "", ()),
         seed=seed,
         file=path.name,
+        fold=tested,
     )
     molecules = {name: [text.strip() for text in cells[name]] for name in columns}
     notes = unused_warning(header(path), [*columns, *targets, *extra], path)

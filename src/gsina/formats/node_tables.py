@@ -25,6 +25,7 @@ from gsina.formats.table import (
     table_rows,
 )
 from gsina.graphs.dataset import Dataset, Origin
+from gsina.graphs.folds import Fold, fold_parts
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.masks import NODE_SHARES, by_environment
 from gsina.graphs.packed import PackedGraphs
@@ -48,6 +49,7 @@ def read_nodes(
     directed: bool = False,
     kind: TargetKind = "auto",
     seed: int = 0,
+    fold: Sequence[int] | None = None,
 ) -> Dataset:
     """Read one graph whose nodes have labels, and divide the nodes.
 
@@ -72,6 +74,8 @@ def read_nodes(
         directed: Whether an edge goes one way only; otherwise its opposite is added.
         kind: ``classification`` or ``regression``; ``auto`` decides by the values.
         seed: Seed of all draws.
+        fold: Number of a fold and number of all folds, to test on that one; at random or by
+            ``environment``.
 
     Raises:
         InputError: One sentence with the row of what is wrong.
@@ -97,21 +101,29 @@ def read_nodes(
     )
     labels = read_labels({label: found.cells[label]}, found.rows, kind=kind, level="node")
     rule, column = next(iter(by.items()), ("random", None))
+    tested = Fold.check(fold, rule)
     file = Path(nodes_csv).name
     parts: Parts | None
     left_out: tuple[str, ...] = ()
-    if column is None:
+    if column is None and tested is not None:
+        parts = fold_parts(tested, labels, seed, shares=NODE_SHARES)
+    elif column is None:
         parts = at_random(labels, seed, NODE_SHARES)
     else:
         there = filled(found.cells[column], found.rows, column, "nodes", file)
-        if rule == "environment":
+        if tested is not None:
+            named = [cell.strip() for cell in there.cells]
+            parts = fold_parts(tested, labels, seed, named, NODE_SHARES)
+        elif rule == "environment":
             parts = by_environment(there.cells, column)
         elif rule == "time":
             parts = by_order(times(there.cells, there.rows, column, file), NODE_SHARES)
         else:
             parts = by_marks(there.cells, there.rows, column, file)
         parts, left_out = there.place(parts), there.notes
-    split = finish(parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES)
+    split = finish(
+        parts, labels, rule=rule, column=column, seed=seed, shares=NODE_SHARES, fold=tested
+    )
     if split.source["used"] != rule:  # it could not be made, so that all nodes are in a split
         left_out = ()
     train = split.parts["train"]

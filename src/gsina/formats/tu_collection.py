@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from gsina.formats.assemble import assemble
 from gsina.formats.json_graphs import graph_reading
 from gsina.formats.pyg import label_columns
 from gsina.graphs.dataset import Dataset, Origin
+from gsina.graphs.folds import Fold
 from gsina.graphs.labels import TargetKind, read_labels
 from gsina.graphs.splits import check_rule, divide
 
@@ -19,7 +21,12 @@ RULES = ("random", "size")
 
 
 def read_tu_graphs(
-    name: str, *, split: str = "random", kind: TargetKind = "auto", seed: int = 0
+    name: str,
+    *,
+    split: str = "random",
+    kind: TargetKind = "auto",
+    seed: int = 0,
+    fold: Sequence[int] | None = None,
 ) -> Dataset:
     """Read a dataset of the TU collection from the data folder, or download it into it.
 
@@ -28,8 +35,11 @@ def read_tu_graphs(
         split: ``random`` or ``size``.
         kind: ``classification`` or ``regression``; ``auto`` decides by the values.
         seed: Seed of all draws.
+        fold: Number of a fold and number of all folds, to test on that one; the rule must be
+            ``random``.
     """
     check_rule(split, None, RULES)
+    tested = Fold.check(fold, split)
     found = read_archive(raw_file(tu_file(name)))
     if found.graphs.y is None:
         raise InputError(f"{name} has no labels of graphs; expected something to predict.")
@@ -44,7 +54,7 @@ def read_tu_graphs(
         name,
         graphs,
         labels,
-        divide(split, labels, rows, graphs=graphs, column=None, cells=(), seed=seed),
+        divide(split, labels, rows, graphs=graphs, column=None, cells=(), seed=seed, fold=tested),
         names=[str(row) for row in rows],
         rows=rows,
         origin=Origin(graph_reading(graphs), file=name),

@@ -248,14 +248,20 @@ def draw(
     labels: Labels, ids: Ids, share: float, generator: np.random.Generator, *, keep: int
 ) -> Ids:
     """A share of the rows ``ids``, of every class at least one where ``keep`` others are left."""
-    strata = labels.strata[ids]
-    classes = strata[:, 0] if strata.shape[1] == 1 else (strata >= 0).any(axis=1).astype(np.int64)
+    classes = strata_of(labels)[ids]
     drawn = []
     for value in np.unique(classes):
         members = ids[classes == value]
         size = min(max(1, round(share * len(members))), max(0, len(members) - keep))
         drawn.append(generator.permutation(members)[:size])
     return np.sort(np.concatenate(drawn)) if drawn else ids[:0]
+
+
+def strata_of(labels: Labels) -> Ids:
+    """What rows are drawn by ``[rows]``: the class; of several targets whether one is known."""
+    if labels.strata.shape[1] > 1:
+        return labels.known.astype(np.int64)
+    return labels.strata.reshape(-1)
 
 
 def _iso(text: str) -> float | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gsina.errors import InputError, check_name
+from gsina.graphs.folds import Fold, fold_parts
 from gsina.graphs.labels import Labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import (
@@ -80,6 +81,7 @@ def divide(
     cells: Sequence[str],
     seed: int,
     file: str = "",
+    fold: Fold | None = None,
 ) -> Split:
     """Split graphs by any rule.
 
@@ -93,21 +95,30 @@ def divide(
         cells: Its text, one per graph.
         seed: Seed of all draws.
         file: Name of the file, for messages.
+        fold: Which fold to test; ``None`` for the one test of the rule.
     """
     if rule in BY_COLUMN:
         there = filled(cells, rows, str(column), "rows", file)
-        return _by_column(rule, labels, there, column, seed, file)
-    if rule == "scaffold":
+        return _by_column(rule, labels, there, column, seed, file, fold)
+    if fold is not None:
+        parts: Parts | None = fold_parts(fold, labels, seed, groups if rule == "scaffold" else None)
+    elif rule == "scaffold":
         parts = by_groups(groups)
     elif rule == "size":
         parts = by_order(graphs.node_ptr.diff().double().numpy()) if len(rows) > 2 else None
     else:
         parts = at_random(labels, seed)
-    return finish(parts, labels, rule=rule, column=column, seed=seed)
+    return finish(parts, labels, rule=rule, column=column, seed=seed, fold=fold)
 
 
 def _by_column(
-    rule: str, labels: Labels, there: Filled, column: str | None, seed: int, file: str
+    rule: str,
+    labels: Labels,
+    there: Filled,
+    column: str | None,
+    seed: int,
+    file: str,
+    fold: Fold | None,
 ) -> Split:
     """Split the rows that have something in the column; the others are in no split."""
     environment = None
@@ -118,7 +129,7 @@ def _by_column(
         codes = np.unique(named, return_inverse=True)[1]
         environment = np.full(len(labels.y), codes.max() + 1)
         environment[there.ids] = codes
-        parts = by_groups(named)
+        parts = fold_parts(fold, labels, seed, named) if fold else by_groups(named)
         if parts is None:
             raise InputError(
                 f"column {column!r} has one value only, {cells[0]!r}; expected at least two "
@@ -129,7 +140,7 @@ def _by_column(
         parts = by_order(keys) if len(rows) > 2 else None
     else:
         parts = by_marks(cells, rows, name, file)
-    split = finish(there.place(parts), labels, rule=rule, column=column, seed=seed)
+    split = finish(there.place(parts), labels, rule=rule, column=column, seed=seed, fold=fold)
     warnings = split.warnings + (there.notes if split.source["used"] == rule else ())
     return replace(split, environment=environment, warnings=warnings)
 
@@ -143,6 +154,7 @@ def finish(
     seed: int = 0,
     shares: tuple[float, float] = SHARES,
     needed: Sequence[str] = ("train", "test"),
+    fold: Fold | None = None,
 ) -> Split:
     """Mend a split where a class is left out, and hold out ``id_test``.
 
@@ -154,6 +166,7 @@ def finish(
         seed: Seed of all draws.
         shares: Shares of train and val.
         needed: Sides that must have rows.
+        fold: Which fold is tested, if one is.
     """
     count = len(labels.y)
     if count < FEWEST:
@@ -161,6 +174,10 @@ def finish(
     notes: list[str] = []
     used = rule
     why = "it has one group only" if parts is None else _no_training(parts, labels, needed)
+    if why and fold is not None:
+        raise InputError(
+            f"{fold} by {rule!r} cannot be used: {why}; take fewer folds, or another split."
+        )
     if parts is None or why:
         if rule in ("own", "random"):
             raise InputError(f"the split {rule!r} cannot be used: {why}; choose another.")
@@ -185,7 +202,8 @@ def finish(
     _check_training(parts["train"], labels)
     notes += _gaps(parts, labels)
     sizes = {name: len(ids) for name, ids in parts.items()}
-    source = {"rule": rule, "used": used, "column": column, "seed": seed, "sizes": sizes}
+    source: dict[str, Any] = {"rule": rule, "used": used, "column": column, "seed": seed}
+    source |= {"sizes": sizes} | ({"fold": list(fold)} if fold else {})
     return Split(parts, tuple(notes), source)
 
 

@@ -59,6 +59,19 @@ def answers(model: Model, logits: Tensor) -> list[list[str]]:
     ]
 
 
+def spread_names(model: Model) -> list[str]:
+    """Names of the columns that :func:`spread_cells` fills: none, but of an ensemble."""
+    if model.architecture.members == 1:
+        return []
+    one = model.task.kind == "multiclass" or model.task.outputs == 1
+    return ["spread"] if one else [f"spread_{name}" for name in target_names(model)]
+
+
+def spread_cells(model: Model, predictions: Predictions) -> list[list[str]]:
+    """How far the members of an ensemble are apart, one row per graph (or node)."""
+    return [[number_text(value) for value in row] for row in model.spread(predictions).tolist()]
+
+
 def attention(graphs: PackedGraphs, predictions: Predictions) -> list[list[str]]:
     """JSON of ``[start, end, weight]`` of every edge, and of the weight of every node.
 

@@ -16,7 +16,7 @@ def model_card(model: Model) -> str:
     lines = [
         f"# {_text(data.get('name') or 'A graph model')}",
         "",
-        f"A {made.method} model on a {made.backbone} network, trained with gsina "
+        f"{_kind(model)} on a {made.backbone} network, trained with gsina "
         f"{model.versions.get('gsina', '')} ({model.created or 'no date'}).",
         "",
         f"- **Predicts**: {_predicts(model)}",
@@ -43,6 +43,13 @@ def model_card(model: Model) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _kind(model: Model) -> str:
+    made = model.architecture
+    if made.members == 1:
+        return f"A {made.method} model"
+    return f"The mean of {made.members} {made.method} models that differ by their seeds, each"
 
 
 def _use(model: Model) -> list[str]:

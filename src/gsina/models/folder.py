@@ -112,6 +112,7 @@ def find_model(folder: Path) -> Path:
     for place in (folder, folder / "model"):
         if (place / META).is_file():
             return place
+    check_several(folder)
     if (folder / "run.json").exists() and not (folder / "result.json").exists():
         raise MissingFileError(
             f"the run in {folder} is not finished, so there is no model yet; go on with "
@@ -126,6 +127,15 @@ def find_model(folder: Path) -> Path:
         f"there is no model in {folder}: expected {META} and {WEIGHTS}, as `gsina train "
         "<your file> --out <folder>` writes them."
     )
+
+
+def check_several(folder: Path) -> None:
+    """Refuse a folder of several runs, with the name of one of them."""
+    if inner := sorted(folder.glob(f"*/model/{META}")):
+        raise MissingFileError(
+            f"{folder} holds {len(inner)} runs with a model each; name one of them, such as "
+            f"{inner[0].parents[1]}, or train one model of several members with --ensemble."
+        )
 
 
 def _describe(model: Model) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Level, Task
 from gsina.methods import Method, build_method, make_config
+from gsina.methods.ensemble import Ensemble
 from gsina.metrics import METRICS, predicted_classes
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -90,6 +91,7 @@ class Architecture:
         node_channels: Number of node features, or the sizes of categorical ones.
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
         graph_channels: Number of features of whole graphs; 0 for none.
+        members: Networks of this kind, whose answers are averaged.
     """
 
     method: str
@@ -99,9 +101,12 @@ class Architecture:
     node_channels: int | tuple[int, ...]
     edge_channels: int | tuple[int, ...]
     graph_channels: int = 0
+    members: int = 1
 
     @classmethod
-    def of(cls, method: str, options: dict[str, Any], spec: NetworkSpec) -> Architecture:
+    def of(
+        cls, method: str, options: dict[str, Any], spec: NetworkSpec, members: int = 1
+    ) -> Architecture:
         """The description of ``build_method(method, spec, task, options)``."""
         config = make_config(method, options)
         make = BACKBONES.get(spec.backbone)
@@ -113,6 +118,7 @@ class Architecture:
             _channels(spec.in_channels),
             _channels(spec.edge_channels),
             spec.graph_channels,
+            members,
         )
 
     def spec(self) -> NetworkSpec:
@@ -127,7 +133,11 @@ class Architecture:
 
     def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:
         """A fresh model."""
-        return build_method(self.method, spec or self.spec(), task, self.method_options)
+        spec = spec or self.spec()
+        made = [
+            build_method(self.method, spec, task, self.method_options) for _ in range(self.members)
+        ]
+        return made[0] if self.members == 1 else Ensemble(made)
 
 
 @dataclass(frozen=True)
@@ -230,7 +240,12 @@ class Model:
         (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
         found = predict(self.method, scaled, batch_size, states=states)
         if self.scale is not None:
-            found = replace(found, logits=self.scale.restore(found.logits))
+            each = found.members
+            found = replace(
+                found,
+                logits=self.scale.restore(found.logits),
+                members=None if each is None else self.scale.restore(each),
+            )
         return found
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
@@ -263,6 +278,28 @@ class Model:
         """``[G, classes]``; of binary tasks that of the second class, ``[G, outputs]``."""
         logits = self.calibration.apply(logits)
         return logits.softmax(-1) if self.task.kind == "multiclass" else logits.sigmoid()
+
+    def spread(self, predictions: Predictions) -> Tensor:
+        """How far the members of an ensemble are apart ``[G, targets]``: standard deviations.
+
+        Of numbers those of the values, in their units; of classes those of the calibrated
+        probability of the answer.
+
+        Raises:
+            InputError: The model has one member only.
+        """
+        each = predictions.members  # [G, members, outputs]
+        if each is None:
+            raise InputError(
+                "this model has one member, so there is no spread; train several with ensemble=5 "
+                "(--ensemble 5)."
+            )
+        if self.task.kind == "regression":
+            return each.std(1, correction=0)
+        found = self.probabilities(each).std(1, correction=0)
+        if self.task.kind == "binary":
+            return found  # of no as of yes
+        return found.gather(1, self.classes(predictions.logits).unsqueeze(1))
 
     def check(self, graphs: PackedGraphs) -> None:
         """Refuse graphs whose features are not those that the model was trained on."""

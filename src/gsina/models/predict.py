@@ -23,6 +23,8 @@ from gsina.models.answers import (
     answers,
     attention,
     free_names,
+    spread_cells,
+    spread_names,
 )
 from gsina.models.model import Model
 from gsina.models.uncertainty.answers import COVERAGE, coverage_notes, reference_of
@@ -140,7 +142,7 @@ def _predict_rows(
     summary: Summary,
     on_rows: OnRows | None,
 ) -> None:
-    names = answer_names(model) + ([] if trust is None else trust.names)
+    names = _column_names(model, trust)
     if with_attention:
         names += format_of(model.featuriser).weights
     predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
@@ -198,11 +200,18 @@ def _predicted(
             on_rows(summary.rows)
 
 
+def _column_names(model: Model, trust: TrustColumns | None) -> list[str]:
+    """Names of the columns that :func:`_answered` fills."""
+    return [*answer_names(model), *spread_names(model), *([] if trust is None else trust.names)]
+
+
 def _answered(
     model: Model, found: Predictions, trust: TrustColumns | None, names: Sequence[str] | None
 ) -> list[list[str]]:
     """The cells of the predictions, and of how far to trust them."""
     cells = answers(model, found.logits)
+    if spread_names(model):
+        cells = [[*row, *more] for row, more in zip(cells, spread_cells(model, found), strict=True)]
     if trust is None:
         return cells
     more = trust.cells(found.logits, found.places, names)
@@ -221,7 +230,7 @@ def _predict_nodes(
     found = model.predict(graph.graphs, states=None if trust is None else "label")
     summary.model_seconds = time.perf_counter() - began
     cells = [[*row, ""] for row in _answered(model, found, trust, None)]
-    added = answer_names(model) + ([] if trust is None else trust.names)
+    added = _column_names(model, trust)
     if with_attention:
         if found.edge is None:
             raise InputError("this model has no attention to write; leave --attention out.")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from gsina.errors import InputError, check_name
 from gsina.formats import reading_of
@@ -19,76 +20,30 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.split_names import SPLITS
-from gsina.methods import METHODS, Method, build_method, make_config
+from gsina.methods import Method, build_method
+from gsina.methods.ensemble import Ensemble
 from gsina.metrics import METRICS
 from gsina.models.imbalance import weighted
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
+from gsina.models.plan import Plan, Trial
 from gsina.models.shortcuts import shortcut_weights
 from gsina.models.uncertainty.fit import with_uncertainty
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
-from gsina.ops.budget import both_given
 from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
 from gsina.training.distributed import Ranks
 from gsina.training.listeners import Listener
-from gsina.training.loop import Progress, Settings, fit
-from gsina.training.selection import Selection, StrictBest
+from gsina.training.loop import Progress, fit
 from gsina.training.versions import versions
 
-#: The shares of the edges that ``ratio="auto"`` tries.
-RATIOS = (0.3, 0.5, 0.7)
 
+class Fitted(NamedTuple):
+    """A method that was trained, how that went, and what it was."""
 
-@dataclass(frozen=True)
-class Plan:
-    """What to train and how.
-
-    Attributes:
-        spec: How to make the networks.
-        method: Name of the method.
-        options: Its settings.
-        auto_ratio: Train once with each of :data:`RATIOS` and keep the best on validation data.
-        settings: Optimisation.
-        selection: Which epoch is selected, and when to stop.
-        seed: Seed of initialisation, shuffling, dropout and noise.
-        threshold: Choose the thresholds of yes-or-no answers on validation data.
-    """
-
-    spec: NetworkSpec
-    method: str = "gsina"
-    options: dict[str, Any] = field(default_factory=dict)
-    auto_ratio: bool = False
-    settings: Settings = field(default_factory=Settings)
-    selection: Selection = field(default_factory=StrictBest)
-    seed: int = 0
-    threshold: bool = False
-
-    def __post_init__(self) -> None:
-        if self.auto_ratio:
-            check_budget(self.method, {**self.options, "ratio": "auto"})
-
-    def trials(self) -> list[Trial]:
-        """The trainings that the plan consists of; one, unless the ratio is to be chosen."""
-        if not self.auto_ratio:
-            return [Trial(self.options, None)]
-        return [Trial({**self.options, "ratio": ratio}, ratio) for ratio in RATIOS]
-
-
-class Trial(NamedTuple):
-    """One training: the settings of the method, and the ratio if it is one of several."""
-
-    options: dict[str, Any]
-    ratio: float | None
-
-    @property
-    def name(self) -> str:
-        """What distinguishes it from the other trainings of a plan."""
-        return "" if self.ratio is None else f"ratio {self.ratio}"
-
-    def folder(self, out: Path | None) -> Path | None:
-        """Where its checkpoint goes."""
-        return out if out is None or self.ratio is None else out / f"ratio-{self.ratio}"
+    method: Method
+    progress: Progress
+    trial: Trial
 
 
 class Trained(NamedTuple):
@@ -96,16 +51,32 @@ class Trained(NamedTuple):
 
     Attributes:
         model: The model with the selected weights; without scores yet.
-        progress: What happened in the training that was kept.
+        progress: What happened in the training that was kept; of an ensemble that of its first
+            member.
+        others: What happened in the trainings of its other members.
     """
 
     model: Model
     progress: Progress
+    others: tuple[Progress, ...] = ()
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The record of every epoch, as listeners and the log have it."""
-        return [in_units(record, self.model.scale) for record in self.progress.history]
+        """The record of every epoch, as listeners and the log have it; of members with theirs."""
+        members = self.progress, *self.others
+        return [
+            in_units(record, self.model.scale) | ({"member": member} if self.others else {})
+            for member, progress in enumerate(members)
+            for record in progress.history
+        ]
+
+    @property
+    def sessions(self) -> list[dict[str, Any]]:
+        """What trained when, in order, each session once."""
+        found: list[dict[str, Any]] = []
+        for progress in (self.progress, *self.others):
+            found += [one for one in progress.sessions if one not in found]
+        return found
 
 
 def train_model(
@@ -144,14 +115,8 @@ def train_model(
     scale = Scale.of(labels) if task.kind == "regression" else None
     scaled = _standardised(dataset if scale is None else scale.apply(dataset))
     scaled = weighted(scaled, plan.settings.class_weight)
-    size = plan.settings.batch_size
-    chances = (
-        shortcut_weights(scaled.train, task, plan.spec, seed=plan.seed, batch_size=size)
-        if plan.settings.resample == "shortcuts"
-        else None
-    )
-    finished: list[tuple[Method, Progress, Trial]] = []
-    for trial in plan.trials():
+
+    def fitted(trial: Trial) -> Fitted:
         folder = trial.folder(out)
         before = read_progress(folder / CHECKPOINT) if resume and folder is not None else {}
         history, best = before.get("history", []), before.get("best_epoch", -1)
@@ -159,15 +124,16 @@ def train_model(
         value = None if best < 0 else in_units(history[best], scale)["val"].get(task.metric)
         for listener in listeners:
             listener.on_trial(trial.name, len(history), value)
+        chances = _chances(scaled, plan, trial.seed)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(plan.seed)
+            torch.manual_seed(trial.seed)
             method = build_method(plan.method, plan.spec, task, trial.options).to(device)
             progress = fit(
                 method,
                 scaled,
                 plan.settings,
                 plan.selection,
-                seed=plan.seed,
+                seed=trial.seed,
                 out=folder,
                 resume=resume,
                 chances=chances,
@@ -176,29 +142,35 @@ def train_model(
                 listeners=listeners,
                 shown=partial(in_units, scale=scale),
             )
-        finished.append((method, progress, trial))
-    method, progress, trial = max(finished, key=lambda one: _rank(one[1]))
+        return Fitted(method, progress, trial)
+
+    finished = [fitted(trial) for trial in plan.trials()]
+    first = max(finished, key=lambda one: _rank(one.progress))
     tried = {
-        str(trial.ratio): _selected(progress, task.metric, scale)
-        for _, progress, trial in finished
-        if trial.ratio is not None
+        str(one.trial.ratio): _selected(one.progress, task.metric, scale)
+        for one in finished
+        if one.trial.ratio is not None
     }
+    members = [first, *map(fitted, plan.other_members(first.trial))]
+    method = first.method if len(members) == 1 else Ensemble([one.method for one in members])
     model = Model(
         method=method.eval(),
         task=task,
-        architecture=Architecture.of(plan.method, trial.options, plan.spec),
+        architecture=Architecture.of(
+            plan.method, first.trial.options, plan.spec, members=len(members)
+        ),
         featuriser=reading_of(dataset) | ({"scaling": dataset.scaling} if dataset.scaling else {}),
         target_names=dataset.target_names,
         class_names=dataset.class_names,
         scale=scale,
-        training=_training(plan, progress, tried),
+        training=_training(plan, members, tried),
         data=_describe(dataset),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     if ranks is None or ranks.first:
         model = with_uncertainty(model, dataset, threshold=plan.threshold)
-    return Trained(model, progress)
+    return Trained(model, first.progress, tuple(one.progress for one in members[1:]))
 
 
 #: Scores by split and metric, and the main metric by target and split.
@@ -282,46 +254,6 @@ def named_spec(
     return NetworkSpec(backbone, *widths, options, graph_channels=graph_channels)
 
 
-def default_options(method: str) -> dict[str, Any]:
-    """Settings of a method that suit users' own data better than those of its benchmark.
-
-    On molecules the paper's two-layer scorer is quicker than that of the GSAT benchmark, and was
-    better on validation data.
-    """
-    return {"scorer": "plain"} if method == "gsina" else {}
-
-
-def first_epoch(method: str, options: dict[str, Any]) -> int:
-    """The first epoch that may be selected: GSAT's prior has to settle first."""
-    return int(getattr(make_config(method, options), "first_eligible_epoch", 0))
-
-
-def has_option(method: str, option: str) -> bool:
-    """Whether a method has a setting of this name."""
-    entry = METHODS[check_name(method, METHODS, "method")]
-    return option in {one.name for one in fields(entry.config)}
-
-
-def check_budget(method: str, options: Mapping[str, Any]) -> None:
-    """Refuse a ratio beside a budget, and those (and a temperature) of a method without one.
-
-    Args:
-        method: Name of the method.
-        options: Its settings as the user gave them; a ratio may be ``"auto"``.
-    """
-    ratio, budget = options.get("ratio"), options.get("budget")
-    if ratio is not None and budget is not None:
-        raise both_given(ratio, budget)
-    for name in ("ratio", "budget", "temperature"):
-        value = options.get(name)
-        if value is not None and not has_option(method, name):
-            got = " to choose" if value == "auto" else f", got {value}"
-            able = ", ".join(sorted(other for other in METHODS if has_option(other, name)))
-            raise InputError(
-                f"method {method} has no {name}{got}; leave it out, or use one that has: {able}."
-            )
-
-
 def _order(split: str) -> int:
     return [*SPLITS, split].index(split)
 
@@ -357,12 +289,25 @@ def in_units(record: dict[str, Any], scale: Scale | None) -> dict[str, Any]:
     return {**record, "val": values}
 
 
-def _training(plan: Plan, progress: Progress, tried: dict[str, float | None]) -> dict[str, Any]:
+def _training(
+    plan: Plan, members: Sequence[Fitted], tried: dict[str, float | None]
+) -> dict[str, Any]:
+    epochs = [
+        {"seed": seed, "epochs": progress.epoch, "best_epoch": progress.best_epoch}
+        for seed, progress in ((one.trial.seed, one.progress) for one in members)
+    ]
     return {
         "settings": asdict(plan.settings),
         "selection": {"rule": plan.selection.name, **asdict(plan.selection)},
-        "seed": plan.seed,
-        "epochs": progress.epoch,
-        "best_epoch": progress.best_epoch,
+        **epochs[0],
         "ratios_tried": tried,
+        **({"members": epochs} if len(members) > 1 else {}),
     }
+
+
+def _chances(dataset: Dataset, plan: Plan, seed: int) -> Tensor | None:
+    """How likely every training graph is drawn, if graphs are resampled."""
+    size = plan.settings.batch_size
+    if plan.settings.resample != "shortcuts":
+        return None
+    return shortcut_weights(dataset.train, dataset.task, plan.spec, seed=seed, batch_size=size)

@@ -10,7 +10,8 @@ from gsina.errors import InputError, check_name
 from gsina.formats import FORMATS
 from gsina.methods.registry import check_graph_features
 from gsina.models.imbalance import AUTO
-from gsina.models.train import check_budget, default_options, named_spec
+from gsina.models.plan import check_budget, default_options
+from gsina.models.train import named_spec
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
 

@@ -3,7 +3,8 @@
 ``recipe.toml`` says what is run, ``run.json`` with which seed and on which content of a file. Then
 come ``checkpoint.safetensors`` and ``log.jsonl``, and at the end ``model/``, ``report.html`` and
 ``result.json``; ``unreadable.csv`` lists the rows of a file that could not be read. Folders of
-version 0.1 had the recipe in ``run.json``.
+version 0.1 had the recipe in ``run.json``. For a folder of several runs see
+:mod:`gsina.runs.repeats`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from gsina.errors import InputError, MissingFileError
 from gsina.files import locked, save_json, save_text
 from gsina.graphs.dataset import Dataset
-from gsina.models.train import RATIOS
+from gsina.models.plan import trial_folders
 from gsina.runs.job import Job
 from gsina.runs.recipe import NamedData, Recipe
 from gsina.runs.toml import to_toml
@@ -29,11 +30,14 @@ from gsina.training.checkpoint import FILE as CHECKPOINT
 #: Raise it when an older version could not resume the folder.
 FORMAT = 2
 RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
-UNREADABLE, MODEL = "unreadable.csv", "model"
+UNREADABLE, PREDICTIONS, MODEL = "unreadable.csv", "predictions.csv", "model"
 #: The weights of a run of version 0.1 on a named dataset.
 OLD_WEIGHTS = "model.safetensors"
 #: Everything that a run writes, besides its model.
-FILES = (RUN, RECIPE, RESULT, REPORT, UNREADABLE, CHECKPOINT, "log.jsonl", OLD_WEIGHTS)
+FILES = (
+    *(RUN, RECIPE, RESULT, REPORT, UNREADABLE, PREDICTIONS),
+    *(CHECKPOINT, "log.jsonl", OLD_WEIGHTS),
+)
 
 
 def default_folder(recipe: Recipe, seed: int) -> Path:
@@ -61,6 +65,18 @@ def read_run(out: Path) -> tuple[Recipe, int]:
     if not isinstance(noted.get("seed"), int):
         raise InputError(f"{out / RUN} names no seed; choose another --out, or use --force.")
     return recipe, int(noted["seed"])
+
+
+def read_repeats(out: Path) -> dict[str, Any]:
+    """Which runs a folder of several holds, as :func:`note_run` was told; else nothing."""
+    found = _noted(out).get("repeats")
+    return found if isinstance(found, dict) else {}
+
+
+def repeat_names(repeats: dict[str, Any]) -> list[str]:
+    """The names of the folders of several runs, as :func:`read_repeats` says which."""
+    seeds, folds = repeats.get("seeds") or (), repeats.get("folds") or 0
+    return [*(f"seed-{seed}" for seed in seeds), *(f"fold-{fold}" for fold in range(folds))]
 
 
 def check_version(out: Path) -> None:
@@ -97,8 +113,24 @@ def alone_in(out: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) -> None:
+def claim(
+    out: Path,
+    recipe: Recipe,
+    seed: int,
+    *,
+    resume: bool,
+    force: bool,
+    repeats: dict[str, Any] | None = None,
+) -> None:
     """Make sure that a run may go into the folder; :func:`note_run` then notes it there.
+
+    Args:
+        out: The folder.
+        recipe: What is trained.
+        seed: With which seed.
+        resume: Whether to go on with the run that is there.
+        force: Whether to replace it.
+        repeats: Which runs it is to hold, if several.
 
     Raises:
         InputError: The folder holds a run and neither ``resume`` nor ``force`` is given, or it
@@ -112,7 +144,7 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
     if not resume:
         done = (out / RESULT).exists()
         # A failed start has left no checkpoint.
-        begun = any((folder / CHECKPOINT).exists() for folder in _folders(out))
+        begun = any((folder / CHECKPOINT).exists() for folder in folders_of(out))
         if done or begun or (out / MODEL).exists():
             raise InputError(
                 f"{out} holds {'a finished' if done else 'an unfinished'} run already; continue "
@@ -120,6 +152,12 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
             )
     elif (out / RUN).exists():
         old, old_seed = read_run(out)
+        if read_repeats(out) != (repeats or {}):
+            raise InputError(
+                f"{out} holds {'several runs' if read_repeats(out) else 'another run'}, not "
+                f"{'these' if repeats else 'one'}; resume with `gsina train --out {out} --resume` "
+                "alone, or choose another --out."
+            )
         if (_lasting(old), old_seed) != (_lasting(recipe), seed):
             raise InputError(
                 f"{out} holds another run ({_difference(old, old_seed, recipe, seed)}); resume it "
@@ -128,7 +166,13 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
 
 
 def note_run(
-    out: Path, recipe: Recipe, seed: int, dataset: Dataset, *, resume: bool = False
+    out: Path,
+    recipe: Recipe,
+    seed: int,
+    dataset: Dataset,
+    *,
+    resume: bool = False,
+    repeats: dict[str, Any] | None = None,
 ) -> None:
     """Note in the folder which run it holds, and the rows of its file that could not be read.
 
@@ -138,12 +182,15 @@ def note_run(
         seed: With which seed.
         dataset: The data.
         resume: Whether the run in the folder continues; otherwise its leftovers are removed.
+        repeats: Which runs it is to hold, if several.
 
     Raises:
         InputError: The run was started on other content of the file.
     """
     if not resume:
-        for folder in _folders(out):
+        for folder in folders_of(out):
+            if (folder / RUN).exists():  # the leftovers of a run, perhaps one of several
+                shutil.rmtree(folder / MODEL, ignore_errors=True)
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
         shutil.rmtree(out / MODEL, ignore_errors=True)
@@ -155,7 +202,8 @@ def note_run(
             "start again with --force."
         )
     save_text(out / RECIPE, to_toml(recipe.model_dump()))
-    save_json(out / RUN, {"format": FORMAT, "seed": seed, "fingerprint": content})
+    noted = {"format": FORMAT, "seed": seed, "fingerprint": content}
+    save_json(out / RUN, noted | ({"repeats": repeats} if repeats else {}))
     if dataset.origin.unreadable:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
@@ -180,9 +228,12 @@ def _noted(out: Path) -> dict[str, Any]:
     return content
 
 
-def _folders(out: Path) -> list[Path]:
-    """The folder, and those of the trainings with several ratios."""
-    return [out, *(out / f"ratio-{ratio}" for ratio in RATIOS)]
+def folders_of(out: Path) -> list[Path]:
+    """All folders that hold files of a run, or of several."""
+    runs = [out]
+    with suppress(InputError):  # a damaged file names no others
+        runs += [out / name for name in repeat_names(read_repeats(out))]
+    return [folder for one in runs for folder in trial_folders(one)]
 
 
 def _lasting(recipe: Recipe) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
 from gsina.models.imbalance import check_class_weight, check_metric, chooses_threshold, judged
-from gsina.models.train import Plan, check_budget, first_epoch
+from gsina.models.plan import Plan, check_budget, first_epoch
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
@@ -218,7 +218,10 @@ class FieldError(InputError):
 
 
 class Recipe(_Part):
-    """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios."""
+    """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios.
+
+    An ``ensemble`` is the mean of so many members, trained with one seed after the other.
+    """
 
     data: Data
     method: MethodPart
@@ -226,6 +229,7 @@ class Recipe(_Part):
     optimiser: OptimiserPart = Field(default_factory=OptimiserPart)
     selection: SelectionPart = Field(default_factory=SelectionPart)
     auto_ratio: bool = False
+    ensemble: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
     def _can_choose(self) -> Self:
@@ -258,6 +262,10 @@ class Recipe(_Part):
             explained = first["type"] in ("missing", "value_error", "extra_forbidden")
             got = "" if explained else f" (got {first['input']!r})"
             raise FieldError(path, f"{message}{got}") from error
+
+    def with_ensemble(self, members: int) -> Self:
+        """The same recipe with so many members."""
+        return self.parse(self.model_dump() | {"ensemble": members})
 
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
@@ -299,6 +307,7 @@ class Recipe(_Part):
             selection=make_selection(chosen.rule, chosen.patience, first),
             seed=seed,
             threshold=chooses_threshold(dataset, chosen.metric),
+            ensemble=self.ensemble,
         )
 
     @classmethod

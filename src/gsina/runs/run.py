@@ -15,14 +15,14 @@ from gsina.graphs.dataset import Dataset
 from gsina.methods import Method, build_method
 from gsina.models.folder import save_model
 from gsina.models.model import Model
-from gsina.models.train import score_splits, train_model
+from gsina.models.train import Trained, score_splits, train_model
 from gsina.runs.folder import MODEL, REPORT, RESULT
 from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything
 from gsina.training.distributed import Ranks, leave
 from gsina.training.listeners import Listener
-from gsina.training.loop import Progress, write_log
+from gsina.training.loop import write_log
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,16 @@ def run(
         ranks=ranks,
         listeners=listeners,
     )
-    model, progress = trained
+    model = trained.model
     if ranks is not None:
         leave()
         if not ranks.first:
             return Run(model, dataset, {})
     scores, targets = score_splits(model, dataset)
     model = replace(model, metrics=scores)
-    result = describe(recipe, seed, progress, model, dataset, session) | {"targets": targets}
+    result = describe(recipe, seed, trained, model, dataset, session) | {"targets": targets}
     if out is not None:
-        if recipe.auto_ratio:  # the log of the training that was kept; all are in their folders
+        if recipe.auto_ratio or recipe.ensemble > 1:  # of what was kept; all are in their folders
             write_log(out / "log.jsonl", trained.records)
         save_model(out / MODEL, model)
         if report:
@@ -112,13 +112,13 @@ def make_method(recipe: Recipe, dataset: Dataset) -> Method:
 def describe(
     recipe: Recipe,
     seed: int,
-    progress: Progress,
+    trained: Trained,
     model: Model,
     dataset: Dataset,
     session: dict[str, Any],
 ) -> dict[str, Any]:
     """The content of a result file, but for the scores of single targets."""
-    sessions = progress.sessions or [session]
+    progress, sessions = trained.progress, trained.sessions or [session]
     seconds = sorted(record["seconds"] for record in progress.history)
     return {
         "recipe": recipe.model_dump(),
@@ -130,6 +130,7 @@ def describe(
         "best_epoch": progress.best_epoch,
         "epochs": progress.epoch,
         "ratios_tried": model.training["ratios_tried"],
+        "members": model.training.get("members", []),
         "seconds_per_epoch": seconds[len(seconds) // 2] if seconds else None,
         "notes": list(dataset.notes),
         "unreadable": len(dataset.origin.unreadable),

@@ -114,6 +114,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
 def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset | None) -> Run:
     old = folder / OLD_WEIGHTS
     if not old.is_file() and not (folder / MODEL).is_dir():
+        model_folders.check_several(folder)
         raise MissingFileError(f"{folder / MODEL} is missing; train the run in {folder} again.")
     dataset = recipe.judge(recipe.data.load() if dataset is None else dataset)
     if (folder / MODEL).is_dir():

@@ -14,6 +14,7 @@ from gsina.graphs.fields import EDGE, LABEL, NODE, join, take
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, label_loss
+from gsina.methods.ensemble import MeanOutput
 from gsina.metrics import METRICS, explanation_metrics, reported_metrics
 from gsina.ops.ragged import take_groups
 from gsina.training.distributed import Ranks
@@ -32,6 +33,7 @@ class Predictions:
         states: What the last layer takes ``[G, H]``, at node level ``[N, H]``; if asked for, and
             if the method says which layer that is.
         node_states: What is pooled into them ``[N, H]``; if asked for.
+        members: Logits of every member of an ensemble ``[G, members, outputs]``; else ``None``.
     """
 
     logits: Tensor = field(metadata=LABEL)
@@ -40,6 +42,7 @@ class Predictions:
     scores: Tensor | None = field(default=None, metadata=EDGE)
     states: Tensor | None = field(default=None, metadata=LABEL)
     node_states: Tensor | None = field(default=None, metadata=NODE)
+    members: Tensor | None = field(default=None, metadata=LABEL)
 
     @classmethod
     def join(cls, parts: Sequence[Predictions]) -> Predictions:
@@ -97,12 +100,14 @@ def predict(
         with watch_states(method, states) as seen:
             for chunk in torch.split(ids, batch_size)[ranks.rank :: ranks.world]:
                 batch = graphs.batch(chunk).to(device)
-                logits, attention = method(batch)
+                output = method(batch)
+                logits, attention = output
+                members = output.members if isinstance(output, MeanOutput) else None
                 parts = (None, None, None) if attention is None else attention
                 kept = seen.take(len(logits), batch.num_nodes)
                 if states == "node" and kept[1] is None:
                     raise no_node_states(method)
-                found.append(Predictions(logits.cpu(), *map(_to_cpu, (*parts, *kept))))
+                found.append(Predictions(logits.cpu(), *map(_to_cpu, (*parts, *kept, members))))
     finally:
         method.train(training)
     in_turn = chain.from_iterable(zip_longest(*ranks.gather(found)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.methods import make_config
-from gsina.models.train import has_option
+from gsina.models.plan import has_option
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.recipe import Recipe
 

@@ -23,7 +23,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.model import fingerprint_of_graphs
-from gsina.models.train import first_epoch
+from gsina.models.plan import first_epoch
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import run
 from gsina.training import Diverged

@@ -8,7 +8,8 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 from gsina.models.model import Model
-from gsina.models.train import Plan, train_model
+from gsina.models.plan import Plan
+from gsina.models.train import train_model
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.loop import Settings
 
