@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from gsina.errors import InputError
 from gsina.files import (
     cache_dir,
     data_dir,
     load_tensors,
+    locked,
     save_json,
     save_tensors,
     write_aside,
@@ -173,3 +175,38 @@ def test_a_pickle_is_refused(tmp_path: Path) -> None:
     torch.save({"a": torch.ones(1)}, path)
     with pytest.raises(ValueError, match="not a complete safetensors file"):
         load_tensors(path)
+
+
+def test_a_lock_changes_no_file(tmp_path: Path) -> None:
+    """Neither the one that a link in its place leads to, nor one that was there before."""
+    victim, lock = tmp_path / "victim", tmp_path / "run" / ".lock"
+    victim.write_text("precious")
+    lock.parent.mkdir()
+    lock.symlink_to(victim)
+    with pytest.raises(InputError, match=r"\.lock is a symbolic link to .*victim"), locked(lock):
+        pass
+    assert victim.read_text() == "precious"
+    lock.unlink()
+    os.link(victim, lock)
+    with locked(lock) as mine:
+        assert mine
+    assert victim.read_text() == "precious"
+    assert not lock.exists()
+
+
+def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
+    with locked(tmp_path / ".lock") as first, locked(tmp_path / ".lock") as second:
+        assert first
+        assert not second
+    with locked(tmp_path / ".lock") as again:
+        assert again
+    assert os.listdir(tmp_path) == []
+
+
+def test_writing_replaces_a_link_and_leaves_what_it_leads_to(tmp_path: Path) -> None:
+    victim, link = tmp_path / "victim", tmp_path / "result.json"
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    save_json(link, {})
+    assert victim.read_text() == "precious"
+    assert not link.is_symlink()

@@ -120,12 +120,37 @@ def load_tensors(
         ) from error
 
 
+def refuse_link(path: Path) -> None:
+    """Refuse to write through a symbolic link, which may lead out of the folder it lies in.
+
+    Raises:
+        InputError: ``path`` is a symbolic link.
+    """
+    if path.is_symlink():
+        raise InputError(
+            f"{path} is a symbolic link to {os.readlink(path)}, and nothing is written through "
+            "links; remove it, or choose another folder."
+        )
+
+
+def open_here(path: str, flags: int) -> int:
+    """Open a file as ``os.open`` does, but never through a symbolic link; an ``opener``."""
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)  # the umask applies
+    except OSError:
+        refuse_link(Path(path))
+        raise
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
     """Hold a lock file between processes; yields whether it was free.
 
     The operating system frees the lock when the process ends, however that happens. A system
-    without such locks (Windows) always counts it as free.
+    without such locks (Windows) always counts it as free. What the file holds is left alone.
+
+    Raises:
+        InputError: ``path`` is a symbolic link.
     """
     try:
         import fcntl
@@ -133,14 +158,26 @@ def locked(path: Path) -> Iterator[bool]:
         yield True
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
+    while True:
+        with open(path, "ab", opener=open_here) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
+            if not is_at(file, path):  # the process before has just removed it
+                continue
+            try:
+                yield True
+            finally:
+                with contextlib.suppress(OSError):
+                    path.unlink()
             return
-        try:
-            yield True
-        finally:
-            with contextlib.suppress(OSError):
-                path.unlink()
+
+
+def is_at(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file is still the one at ``path``."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

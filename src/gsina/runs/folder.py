@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, save_json, save_text
+from gsina.files import locked, refuse_link, save_json, save_text
 from gsina.graphs.dataset import Dataset
 from gsina.models.train import RATIOS
 from gsina.runs.job import Job
@@ -80,9 +80,11 @@ def alone_in(out: Path) -> Iterator[None]:
     """Lock the folder against other processes; it is created, and removed if it stays empty.
 
     Raises:
-        InputError: Another process trains into it.
+        InputError: Another process trains into it, or a folder inside is a link to elsewhere.
     """
     check_folder(out)
+    for folder in (out / MODEL, *_folders(out)[1:]):
+        refuse_link(folder)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with locked(out / ".lock") as mine:
