@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from gsina.errors import InputError
+from gsina.errors import InputError, readable
 from gsina.graphs.split_names import SPLITS
 from gsina.metrics import METRICS, metric_label, metric_text
 
@@ -40,12 +40,12 @@ INTERRUPTED = 130
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence, without markup and without breaking paths and commands."""
-    console.print(Text(text, style), soft_wrap=True)
+    console.print(Text(readable(text), style), soft_wrap=True)
 
 
 def error(sentence: str) -> None:
     """Print one sentence to the standard error output."""
-    line = " ".join(sentence.split())
+    line = " ".join(readable(sentence).split())
     stderr.print(Text.assemble(("error: ", "bold red"), line), soft_wrap=True)
 
 

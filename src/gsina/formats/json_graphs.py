@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, readable
 from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
 from gsina.formats.graph_packer import Packer, Problem, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines
@@ -206,7 +206,7 @@ def _items(path: Path) -> Iterator[Item]:
         if not files:
             raise InputError(f"the folder {path} has no .json files; expected one for each graph.")
         for number, file in enumerate(files, start=1):
-            yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), file.stem)
+            yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), readable(file.stem))
         return
     if path.suffix == ".json":
         yield from _list(path)
@@ -256,6 +256,9 @@ def _named(number: int, value: Any, name: str) -> Item:
     if not isinstance(value, dict):
         found = type(value).__name__
         return Item(number, name, None, f"it is a JSON {found}, expected an object with nodes")
+    fields = json.dumps({k: v for k, v in value.items() if k not in GRAPH_KEYS}, ensure_ascii=False)
+    if readable(fields) != fields:
+        return Item(number, name, None, "it has text with half of a character (a lone surrogate)")
     return Item(number, cell(value.get("id")) or name, value, "")
 
 
@@ -304,4 +307,4 @@ def _fingerprint(path: Path) -> str:
     if not path.is_dir():
         return fingerprint(path)
     parts = "".join(f"{file.name} {fingerprint(file)}\n" for file in sorted(path.glob("*.json")))
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()

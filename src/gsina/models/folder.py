@@ -145,8 +145,8 @@ def _describe(model: Model) -> dict[str, Any]:
 def _check_json(meta: dict[str, Any]) -> None:
     for name, value in meta.items():
         try:
-            json.dumps(value)
-        except TypeError as error:
+            json.dumps(value, ensure_ascii=False).encode()
+        except (TypeError, ValueError) as error:
             raise InputError(
                 f"a model with {name} of this kind cannot be saved ({error}); use text and "
                 "numbers, and named scorers instead of modules."
