@@ -14,6 +14,7 @@ from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level
+from gsina.training.evaluate import Predictions
 
 #: One graph in so many is held out for validation if none are given.
 HELD_OUT = 10
@@ -34,6 +35,17 @@ def with_reading(dataset: Dataset, found: ReadObjects) -> Dataset:
     if not found.reading:
         return dataset
     return replace(dataset, origin=Origin({**reading_of(dataset), **found.reading}))
+
+
+def check_answers(found: Predictions) -> Predictions:
+    """The predictions, if they are finite; otherwise they would be classes without a reason."""
+    lost = (~found.logits.isfinite().all(-1)).nonzero().view(-1)
+    if len(lost):
+        raise InputError(
+            f"the answer for row {int(lost[0])} of the input is not finite ({len(lost)} in all); "
+            "its features are far beyond those of the training: correct it or leave it out."
+        )
+    return found
 
 
 def check_features(graphs: PackedGraphs) -> None:

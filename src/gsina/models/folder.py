@@ -251,6 +251,12 @@ def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
             f"the weights in {path} do not fit the network that {META} describes; copy or train "
             "the model again."
         ) from error
+    for name, value in tensors.items():
+        if not bool(value.isfinite().all()):
+            raise InputError(
+                f"the weights {name} in {path} hold NaN or infinite values, so every answer would "
+                "be nonsense; copy or train the model again."
+            )
     model.method.eval()
     parts = {name.removeprefix(REFERENCE): value for name, value in kept.items()}
     return Reference.of_tensors(parts) if parts else None

@@ -18,6 +18,7 @@ from gsina.files import write_aside
 from gsina.formats import format_of
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.models.answers import (
+    NOT_FINITE,
     REASON,
     answer_names,
     answers,
@@ -189,8 +190,10 @@ def _predicted(
             if with_attention:
                 weights = attention(chunk.graphs, found)
                 answered = [[*row, *more] for row, more in zip(answered, weights, strict=True)]
-            for place, row in zip(chunk.position.tolist(), answered, strict=True):
-                cells[place][:width] = row
+            lost = _not_finite(found)
+            for place, row, bad in zip(chunk.position.tolist(), answered, lost, strict=True):
+                cells[place] = [*[""] * width, NOT_FINITE] if bad else [*row, ""]
+            summary.count_unreadable({place: NOT_FINITE for place, bad in enumerate(lost) if bad})
         summary.rows += len(chunk.rows)
         summary.count_unreadable(chunk.reasons)
         yield from zip(chunk.rows, cells, strict=True)
@@ -209,6 +212,12 @@ def _answered(
     return [[*row, *trusted] for row, trusted in zip(cells, more, strict=True)]
 
 
+def _not_finite(found: Predictions) -> list[bool]:
+    """Which rows have no answer: not all of their logits are finite."""
+    lost: list[bool] = (~found.logits.isfinite().all(-1)).tolist()
+    return lost
+
+
 def _predict_nodes(
     model: Model,
     graph: NodeGraph,
@@ -220,15 +229,22 @@ def _predict_nodes(
     began = time.perf_counter()
     found = model.predict(graph.graphs, states=None if trust is None else "label")
     summary.model_seconds = time.perf_counter() - began
-    cells = [[*row, ""] for row in _answered(model, found, trust, None)]
     added = answer_names(model) + ([] if trust is None else trust.names)
+    lost = _not_finite(found)
+    cells = [
+        [*[""] * len(added), NOT_FINITE] if bad else [*row, ""]
+        for row, bad in zip(_answered(model, found, trust, None), lost, strict=True)
+    ]
+    summary.count_unreadable({place: NOT_FINITE for place, bad in enumerate(lost) if bad})
     if with_attention:
         if found.edge is None:
             raise InputError("this model has no attention to write; leave --attention out.")
         if found.node is not None:
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
-            cells = [[*row[:-1], weight, ""] for row, weight in zip(cells, weights, strict=True)]
+            cells = [
+                [*row[:-1], weight, row[-1]] for row, weight in zip(cells, weights, strict=True)
+            ]
         names, ends = graph.names, graph.ends
         edges = (
             (dict(zip(ends, (names[start], names[end]), strict=True)), [f"{weight:.4f}"])
