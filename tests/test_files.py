@@ -17,6 +17,7 @@ from gsina.files import (
     data_dir,
     load_tensors,
     locked,
+    remove_leftovers,
     save_json,
     save_tensors,
     write_aside,
@@ -106,6 +107,31 @@ def test_kill_in_the_middle_of_saving_leaves_a_whole_file(tmp_path: Path) -> Non
         assert torch.equal(tensors["a"], torch.full((200_000,), meta["number"]))
         last = max(last, meta["number"])
     assert last >= 0
+    save_tensors(path, {})
+    assert os.listdir(tmp_path) == [path.name]
+
+
+WRITE_AND_WAIT = """
+import sys, time
+from pathlib import Path
+from gsina.files import write_aside
+with write_aside(Path(sys.argv[1])) as file:
+    Path(sys.argv[2]).touch()
+    time.sleep(3600)
+"""
+
+
+def test_leftovers_of_the_dead_go_and_files_of_the_living_stay(tmp_path: Path) -> None:
+    path, other = tmp_path / "state.json", tmp_path / ".state.json.backup"
+    with started([sys.executable, "-c", WRITE_AND_WAIT, str(path), str(other)]) as child:
+        wait_until(other.exists, child)
+        save_json(path, {})
+        remove_leftovers(tmp_path)
+        assert len(os.listdir(tmp_path)) == 3
+        child.kill()
+        child.wait()
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [other.name, path.name]
 
 
 def test_json_round_trip(tmp_path: Path) -> None:

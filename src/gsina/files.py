@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import math
 import os
@@ -39,17 +40,21 @@ def cache_dir() -> Path:
 def write_aside(path: Path) -> Iterator[IO[bytes]]:
     """Open a file beside ``path`` and move it there when all is written and on disk.
 
-    If the block raises, or the process dies, ``path`` is as it was before.
+    If the block raises, or the process dies, ``path`` is as it was before. What a process that
+    died has left beside it is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies
+    remove_leftovers(path.parent, path.name)
+    handle, name = _new_file(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+            if os.name == "posix":  # while it is locked, so that nobody takes it for a leftover
+                os.replace(name, path)
+        if os.name != "posix":  # where an open file cannot be moved
+            os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
@@ -60,6 +65,44 @@ def write_aside(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _new_file(path: Path) -> tuple[int, Path]:
+    """A new file beside ``path``, locked for as long as it is open."""
+    while True:
+        name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies
+        with contextlib.suppress(ImportError, OSError):  # some file systems have no locks
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # taken for a leftover, in the moment before it was locked
+
+
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Remove what processes that were killed while writing have left in a folder.
+
+    A file that a living process writes is locked, and stays; so does any other file.
+
+    Args:
+        folder: The folder; those inside are not looked at.
+        name: The file that was to be written, by default any.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return  # one cannot know whose they are
+    pattern = f".{name if name == '*' else glob.escape(name)}.{'[0-9a-f]' * 16}"
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError, InputError):
+            handle = open_here(str(path), os.O_WRONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(handle)
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

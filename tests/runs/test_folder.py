@@ -26,3 +26,12 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "run").symlink_to(tmp_path / "large disk")
     with alone_in(tmp_path / "run"):
         pass
+
+
+@pytest.mark.parametrize("place", [".", "model", "ratio-0.3"])
+def test_a_killed_run_leaves_no_debris_to_the_next(place: str, tmp_path: Path) -> None:
+    left = tmp_path / place / ".checkpoint.safetensors.0123456789abcdef"
+    left.parent.mkdir(exist_ok=True)
+    left.write_bytes(b"half of a checkpoint")
+    with alone_in(tmp_path):
+        assert not left.exists()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, refuse_link, save_json, save_text
+from gsina.files import locked, refuse_link, remove_leftovers, save_json, save_text
 from gsina.graphs.dataset import Dataset
 from gsina.models.train import RATIOS
 from gsina.runs.job import Job
@@ -92,6 +92,8 @@ def alone_in(out: Path) -> Iterator[None]:
                 raise InputError(
                     f"another process is training into {out}; wait for it, or choose another --out."
                 )
+            for folder in (out / MODEL, *_folders(out)):
+                remove_leftovers(folder)
             yield
     finally:
         for folder in new:
