@@ -23,6 +23,10 @@ class DownloadError(InputError, ConnectionError):
     """A file that could not be fetched."""
 
 
+class Note(UserWarning):
+    """What a user should know and need not mend, such as a cache that was damaged."""
+
+
 def readable(text: str) -> str:
     """``text`` as it can be printed and written, with an escape for what is no character.
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import json
 import math
 import os
 import secrets
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gsina.errors import InputError
+from gsina.errors import InputError, Note
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+
+#: Under which name a safetensors file holds the digest of its content.
+DIGEST = "sha256"
 
 
 def _home(variable: str, folder: str) -> Path:
@@ -139,28 +145,71 @@ def save_tensors(
 
     # Tensors that share memory are copied: safetensors refuses shared storage.
     copies = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
+    about = {"gsina": json.dumps(meta or {})}
     with write_aside(path) as file:
-        file.write(save(copies, metadata={"gsina": json.dumps(meta or {})}))
+        file.write(save(copies, metadata=about | {DIGEST: _digest(copies, about["gsina"])}))
+
+
+def _digest(tensors: dict[str, Tensor], meta: str) -> str:
+    """SHA-256 of tensors, with their names, types and shapes, and of what goes with them."""
+    import torch
+
+    found = hashlib.sha256(meta.encode())
+    for name in sorted(tensors):
+        value = tensors[name].cpu().contiguous()
+        found.update(f"{name} {value.dtype} {list(value.shape)};".encode())
+        found.update(value.view(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
 
 
 def load_tensors(
     path: Path, device: str | torch.device = "cpu"
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`save_tensors` wrote.
+    """Read what :func:`save_tensors` wrote; files of version 0.1 have no digest to check.
 
     Raises:
-        InputError: If the file is not a complete safetensors file.
+        InputError: If the file is not a complete safetensors file, or was changed.
     """
     import safetensors
 
     try:
         with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
-            meta = json.loads((file.metadata() or {}).get("gsina", "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
+            about = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except safetensors.SafetensorError as error:
         raise InputError(
             f"{path} is not a complete safetensors file ({error}); delete it and make it again."
         ) from error
+    text = about.get("gsina", "{}")
+    if DIGEST in about and about[DIGEST] != _digest(tensors, text):
+        raise InputError(f"{path} was changed after it was written; delete it and make it again.")
+    return tensors, json.loads(text)
+
+
+def load_prepared(path: Path, *, old: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read prepared data from the cache, which is never trusted without a digest.
+
+    Args:
+        path: The file.
+        old: Whether to take a file of version 0.1, without a digest; for data that take hours.
+
+    Raises:
+        InputError: The data must be made again; a :class:`~gsina.errors.Note` says so, unless
+            they are just of version 0.1.
+    """
+    import safetensors
+
+    try:
+        tensors, meta = load_tensors(path)
+        with safetensors.safe_open(str(path), framework="pt") as file:
+            checked = DIGEST in (file.metadata() or {})
+    except ValueError as error:
+        why = str(error).split(";")[0]
+        warnings.warn(Note(f"prepared data are made again, as {why}."), stacklevel=3)
+        raise
+    if not checked and not old:
+        raise InputError(f"{path} has no digest; delete it and make it again.")
+    return tensors, meta
 
 
 def refuse_link(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from gsina.errors import InputError, readable
+from gsina.errors import InputError, Note, readable
 from gsina.graphs.split_names import SPLITS
 from gsina.metrics import METRICS, metric_label, metric_text
 
@@ -74,6 +75,22 @@ def errors_as_sentences() -> Iterator[None]:
             raise
         error(sentence)
         raise typer.Exit(FAILED) from problem
+
+
+@contextlib.contextmanager
+def notes_as_sentences() -> Iterator[None]:
+    """Print what the package wants a user to know; other warnings are shown as always."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+            if issubclass(category, Note):
+                say(f"note: {message}")
+            else:
+                others(message, category, *rest)
+
+        warnings.showwarning = show_warning  # type: ignore[assignment]
+        yield
 
 
 @contextlib.contextmanager
