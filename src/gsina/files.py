@@ -183,7 +183,10 @@ def load_tensors(
     text = about.get("gsina", "{}")
     if DIGEST in about and about[DIGEST] != _digest(tensors, text):
         raise InputError(f"{path} was changed after it was written; delete it and make it again.")
-    return tensors, json.loads(text)
+    try:
+        return tensors, dict(json.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{path} has damaged metadata; delete it and make it again.") from error
 
 
 def load_prepared(path: Path, *, old: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:

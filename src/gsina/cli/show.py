@@ -116,6 +116,11 @@ def _sentence(problem: Exception) -> str | None:
     """One sentence for an error that a user can fix, ``None`` for any other."""
     if isinstance(problem, OSError) and problem.errno is not None:
         return _system_sentence(problem)
+    if isinstance(problem, MemoryError) or "can't allocate memory" in str(problem):
+        return (
+            "there is not enough memory for this; take smaller or fewer graphs, a smaller "
+            "--batch-size, or a machine with more."
+        )
     return str(problem) if isinstance(problem, InputError) else None
 
 

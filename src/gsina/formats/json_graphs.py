@@ -13,7 +13,7 @@ import torch
 
 from gsina.errors import InputError, check_name, readable
 from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
-from gsina.formats.graph_packer import Packer, Problem, parse_graph
+from gsina.formats.graph_packer import MOST_NODES, Packer, Problem, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import TargetKind, read_labels
@@ -132,7 +132,7 @@ def stream_graphs(
         edge_constant: Features of every edge of a graph without edge features.
     """
     packer = Packer(node_features, edge_features, edge_constant)
-    for piece in in_pieces(_items(Path(path)), chunk):
+    for piece in _pieces(_items(Path(path)), chunk):
         packer = packer.fresh()
         position, reasons = [], {}
         for place, item in enumerate(piece):
@@ -148,6 +148,23 @@ def stream_graphs(
             reasons=reasons,
             numbers=[item.number for item in piece],
         )
+
+
+def _pieces(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of ``size``, or of fewer where their graphs are large."""
+    for group in in_pieces(items, size):
+        piece: list[Item] = []
+        nodes = 0
+        for item in group:
+            given = (item.value or {}).get("nodes")
+            count = len(given) if isinstance(given, list) else given
+            count = min(count, MOST_NODES) if isinstance(count, int) else 0
+            if piece and nodes + count > MOST_NODES:
+                yield piece
+                piece, nodes = [], 0
+            piece.append(item)
+            nodes += count
+        yield piece
 
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:

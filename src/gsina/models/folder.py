@@ -180,7 +180,7 @@ def _hashable(label: Any) -> Hashable:
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged ({error}); copy or train the model again.") from error
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
         raise InputError(f"{path} does not describe a model of gsina; expected a format number.")

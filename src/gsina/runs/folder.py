@@ -177,7 +177,7 @@ def _noted(out: Path) -> dict[str, Any]:
         content = json.loads((out / RUN).read_text(encoding="utf-8"))
     except OSError:
         return {}
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
         raise InputError(f"{out / RUN} is damaged; start the run again with --force.")

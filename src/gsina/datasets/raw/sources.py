@@ -121,6 +121,10 @@ def raw_file(file: RawFile, *, progress: OnProgress | None = None) -> Path:
     return target
 
 
+#: Most bytes of a file that is taken out of an archive.
+LARGEST_MEMBER = 1 << 34
+
+
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
@@ -192,7 +196,13 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
                         f"{archive} has no {member}; delete it and fetch the official archive."
                     )
                 # The shortest path is the official one; longer ones are copies further down.
-                with opened.open(min(found, key=len)) as source, write_aside(target) as out:
+                name = min(found, key=len)
+                if opened.getinfo(name).file_size > LARGEST_MEMBER:
+                    raise InputError(
+                        f"{archive} has a {member} of more than {LARGEST_MEMBER >> 30} GiB; delete "
+                        "it and fetch the official archive."
+                    )
+                with opened.open(name) as source, write_aside(target) as out:
                     shutil.copyfileobj(source, out)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
