@@ -77,3 +77,13 @@ def test_an_answer_that_is_not_finite_costs_its_row(method: str, tmp_path: Path)
     assert first | {"id": "3"} == last
     assert "nan" not in first.values()
     assert explain_files(found, [path], tmp_path / "page.html").unreadable == 1
+
+
+def test_no_cell_runs_in_a_spreadsheet_unless_asked_for(model: Model, tmp_path: Path) -> None:
+    path, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    path.write_text("smiles,=note\nCCO,=1+1\nCCC,-2\n")
+    predict_files(model, [path], out)
+    rows = list(csv.reader(out.open()))
+    assert [row[:2] for row in rows] == [["smiles", "'=note"], ["CCO", "'=1+1"], ["CCC", "-2"]]
+    predict_files(model, [path], out, raw=True)
+    assert [row[1] for row in csv.reader(out.open())] == ["=note", "=1+1", "-2"]

@@ -17,6 +17,7 @@ from gsina.errors import InputError
 from gsina.files import write_aside
 from gsina.formats import format_of
 from gsina.formats.assemble import NodeGraph, Rows
+from gsina.graphs.cells import inert
 from gsina.models.answers import (
     NOT_FINITE,
     REASON,
@@ -73,6 +74,7 @@ def predict_files(
     with_attention: bool = False,
     coverage: float | None = None,
     shift: bool = False,
+    raw: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
     """Write one row for every row of a file, in order, with the prediction behind its columns.
@@ -91,6 +93,8 @@ def predict_files(
             truth, by default 0.9; a model of an earlier version has none.
         shift: Whether to weight validation rows by how likely they are among those of the file,
             which is read once more for that.
+        raw: Write cells of CSV files as they are, also what a spreadsheet would take for a formula
+            (see :func:`~gsina.graphs.cells.inert`).
         on_rows: Called after every chunk of the file.
     """
     summary, began = Summary(), time.perf_counter()
@@ -104,9 +108,9 @@ def predict_files(
             trust = replace(trust, shift=find_shift(reference.states, new))
     found = read_files(model, files, names)
     if isinstance(found, Rows):
-        _predict_rows(model, found, out, with_attention, trust, summary, on_rows)
+        _predict_rows(model, found, out, with_attention, trust, summary, on_rows, raw)
     else:
-        _predict_nodes(model, found, out, with_attention, trust, summary)
+        _predict_nodes(model, found, out, with_attention, trust, summary, raw)
     summary.seconds = time.perf_counter() - began
     return summary
 
@@ -140,6 +144,7 @@ def _predict_rows(
     trust: TrustColumns | None,
     summary: Summary,
     on_rows: OnRows | None,
+    raw: bool,
 ) -> None:
     names = answer_names(model) + ([] if trust is None else trust.names)
     if with_attention:
@@ -147,7 +152,7 @@ def _predict_rows(
     predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
     problems: list[ValueError] = []
     lines = as_far_as_possible(predicted, problems)
-    _write(out, lines, [*names, REASON], _texts(model), rows.header)
+    _write(out, lines, [*names, REASON], _texts(model), rows.header, raw=raw)
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 
@@ -225,6 +230,7 @@ def _predict_nodes(
     with_attention: bool,
     trust: TrustColumns | None,
     summary: Summary,
+    raw: bool,
 ) -> None:
     began = time.perf_counter()
     found = model.predict(graph.graphs, states=None if trust is None else "label")
@@ -252,8 +258,8 @@ def _predict_nodes(
                 graph.graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
         )
-        _write(edges_file(out), edges, ["weight"])
-    _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model))
+        _write(edges_file(out), edges, ["weight"], raw=raw)
+    _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model), raw=raw)
     summary.rows = len(graph.names)
     summary.notes += graph.warnings
 
@@ -274,6 +280,8 @@ def _write(
     names: Sequence[str],
     texts: Collection[str] = (),
     header: Sequence[str] | None = None,
+    *,
+    raw: bool = False,
 ) -> None:
     """Rows with new cells as CSV, or as one JSON object per line for ``.jsonl``.
 
@@ -283,18 +291,20 @@ def _write(
         names: Names of the new ones.
         texts: Those of them that are text, not JSON.
         header: Names of the old cells, by default those of the first row.
+        raw: Leave cells of CSV as they are.
     """
+    shown = (lambda cell: cell) if raw else inert
     lines = out.suffix == ".jsonl"
     added: list[str] = []
-    with write_aside(out) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+    with write_aside(out) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, lineterminator="\n")
         for number, (row, cells) in enumerate(rows):
             if number == 0:
                 header = list(row) if header is None else header
                 added = free_names(names, header)
                 if not lines:
-                    table.writerow([*header, *added])
+                    table.writerow(map(shown, [*header, *added]))
             if lines:
                 values = [
                     cell or None if name in texts else _json(cell)
@@ -303,7 +313,8 @@ def _write(
                 line = {**row, **dict(zip(added, values, strict=True))}
                 text.write(json.dumps(line, ensure_ascii=False) + "\n")
                 continue
-            table.writerow([*(row.get(name, "") for name in header or ()), *cells])
+            old = (row.get(name, "") for name in header or ())
+            table.writerow(map(shown, [*old, *cells]))
         text.flush()
         text.detach()
 
