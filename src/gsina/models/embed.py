@@ -60,9 +60,9 @@ def embed_files(
     With ``nodes``, one row for every node of every graph, and one of NaN for a graph that cannot be
     read. A table (``.csv``, ``.parquet``) begins with the column that names a row, or with ``row``
     and ``node``, counted from 0, ``node`` -1 where there is none; beside an array ``.npy`` these
-    two go to :func:`index_file`; in CSV, names that a spreadsheet would run begin with an apostrophe
-    (:func:`~gsina.graphs.cells.inert`). The file appears when all is written; if reading fails at some
-    line, it has the chunks before that line.
+    two go to :func:`index_file`. In CSV, names that a spreadsheet would run begin with an
+    apostrophe (:func:`~gsina.graphs.cells.inert`). The file appears when all is written; if reading
+    fails at some line, it has the chunks before that line.
 
     Args:
         model: The model.
