@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from gsina.errors import InputError
 from gsina.files import (
     cache_dir,
     data_dir,
     load_tensors,
+    locked,
+    remove_leftovers,
     save_json,
     save_tensors,
     write_aside,
@@ -104,6 +107,31 @@ def test_kill_in_the_middle_of_saving_leaves_a_whole_file(tmp_path: Path) -> Non
         assert torch.equal(tensors["a"], torch.full((200_000,), meta["number"]))
         last = max(last, meta["number"])
     assert last >= 0
+    save_tensors(path, {})
+    assert os.listdir(tmp_path) == [path.name]
+
+
+WRITE_AND_WAIT = """
+import sys, time
+from pathlib import Path
+from gsina.files import write_aside
+with write_aside(Path(sys.argv[1])) as file:
+    Path(sys.argv[2]).touch()
+    time.sleep(3600)
+"""
+
+
+def test_leftovers_of_the_dead_go_and_files_of_the_living_stay(tmp_path: Path) -> None:
+    path, other = tmp_path / "state.json", tmp_path / ".state.json.backup"
+    with started([sys.executable, "-c", WRITE_AND_WAIT, str(path), str(other)]) as child:
+        wait_until(other.exists, child)
+        save_json(path, {})
+        remove_leftovers(tmp_path)
+        assert len(os.listdir(tmp_path)) == 3
+        child.kill()
+        child.wait()
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [other.name, path.name]
 
 
 def test_json_round_trip(tmp_path: Path) -> None:
@@ -173,3 +201,38 @@ def test_a_pickle_is_refused(tmp_path: Path) -> None:
     torch.save({"a": torch.ones(1)}, path)
     with pytest.raises(ValueError, match="not a complete safetensors file"):
         load_tensors(path)
+
+
+def test_a_lock_changes_no_file(tmp_path: Path) -> None:
+    """Neither the one that a link in its place leads to, nor one that was there before."""
+    victim, lock = tmp_path / "victim", tmp_path / "run" / ".lock"
+    victim.write_text("precious")
+    lock.parent.mkdir()
+    lock.symlink_to(victim)
+    with pytest.raises(InputError, match=r"\.lock is a symbolic link to .*victim"), locked(lock):
+        pass
+    assert victim.read_text() == "precious"
+    lock.unlink()
+    os.link(victim, lock)
+    with locked(lock) as mine:
+        assert mine
+    assert victim.read_text() == "precious"
+    assert not lock.exists()
+
+
+def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
+    with locked(tmp_path / ".lock") as first, locked(tmp_path / ".lock") as second:
+        assert first
+        assert not second
+    with locked(tmp_path / ".lock") as again:
+        assert again
+    assert os.listdir(tmp_path) == []
+
+
+def test_writing_replaces_a_link_and_leaves_what_it_leads_to(tmp_path: Path) -> None:
+    victim, link = tmp_path / "victim", tmp_path / "result.json"
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    save_json(link, {})
+    assert victim.read_text() == "precious"
+    assert not link.is_symlink()

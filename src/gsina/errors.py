@@ -23,6 +23,18 @@ class DownloadError(InputError, ConnectionError):
     """A file that could not be fetched."""
 
 
+class Note(UserWarning):
+    """What a user should know and need not mend, such as a cache that was damaged."""
+
+
+def readable(text: str) -> str:
+    """``text`` as it can be printed and written, with an escape for what is no character.
+
+    Python has such text from file names that are not UTF-8 and from JSON such as ``"\\ud800"``.
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 #: What a number must be, in the words of the message; NaN is none of it.
 RANGES: dict[str, Callable[[Any], bool]] = {
     "be 0 or more": lambda value: value >= 0,

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import hashlib
 import json
 import math
 import os
 import secrets
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gsina.errors import InputError
+from gsina.errors import InputError, Note
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+
+#: Under which name a safetensors file holds the digest of its content.
+DIGEST = "sha256"
 
 
 def _home(variable: str, folder: str) -> Path:
@@ -39,17 +46,21 @@ def cache_dir() -> Path:
 def write_aside(path: Path) -> Iterator[IO[bytes]]:
     """Open a file beside ``path`` and move it there when all is written and on disk.
 
-    If the block raises, or the process dies, ``path`` is as it was before.
+    If the block raises, or the process dies, ``path`` is as it was before. What a process that
+    died has left beside it is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies
+    remove_leftovers(path.parent, path.name)
+    handle, name = _new_file(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+            if os.name == "posix":  # while it is locked, so that nobody takes it for a leftover
+                os.replace(name, path)
+        if os.name != "posix":  # where an open file cannot be moved
+            os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
@@ -60,6 +71,44 @@ def write_aside(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _new_file(path: Path) -> tuple[int, Path]:
+    """A new file beside ``path``, locked for as long as it is open."""
+    while True:
+        name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies
+        with contextlib.suppress(ImportError, OSError):  # some file systems have no locks
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # taken for a leftover, in the moment before it was locked
+
+
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Remove what processes that were killed while writing have left in a folder.
+
+    A file that a living process writes is locked, and stays; so does any other file.
+
+    Args:
+        folder: The folder; those inside are not looked at.
+        name: The file that was to be written, by default any.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return  # one cannot know whose they are
+    pattern = f".{name if name == '*' else glob.escape(name)}.{'[0-9a-f]' * 16}"
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError, InputError):
+            handle = open_here(str(path), os.O_WRONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(handle)
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -96,28 +145,96 @@ def save_tensors(
 
     # Tensors that share memory are copied: safetensors refuses shared storage.
     copies = {name: value.detach().contiguous().clone() for name, value in tensors.items()}
+    about = {"gsina": json.dumps(meta or {})}
     with write_aside(path) as file:
-        file.write(save(copies, metadata={"gsina": json.dumps(meta or {})}))
+        file.write(save(copies, metadata=about | {DIGEST: _digest(copies, about["gsina"])}))
+
+
+def _digest(tensors: dict[str, Tensor], meta: str) -> str:
+    """SHA-256 of tensors, with their names, types and shapes, and of what goes with them."""
+    import torch
+
+    found = hashlib.sha256(meta.encode())
+    for name in sorted(tensors):
+        value = tensors[name].cpu().contiguous()
+        found.update(f"{name} {value.dtype} {list(value.shape)};".encode())
+        found.update(value.view(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
 
 
 def load_tensors(
     path: Path, device: str | torch.device = "cpu"
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`save_tensors` wrote.
+    """Read what :func:`save_tensors` wrote; files of version 0.1 have no digest to check.
 
     Raises:
-        InputError: If the file is not a complete safetensors file.
+        InputError: If the file is not a complete safetensors file, or was changed.
     """
     import safetensors
 
     try:
         with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
-            meta = json.loads((file.metadata() or {}).get("gsina", "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
+            about = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except safetensors.SafetensorError as error:
         raise InputError(
             f"{path} is not a complete safetensors file ({error}); delete it and make it again."
         ) from error
+    text = about.get("gsina", "{}")
+    if DIGEST in about and about[DIGEST] != _digest(tensors, text):
+        raise InputError(f"{path} was changed after it was written; delete it and make it again.")
+    try:
+        return tensors, dict(json.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{path} has damaged metadata; delete it and make it again.") from error
+
+
+def load_prepared(path: Path, *, old: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read prepared data from the cache, which is never trusted without a digest.
+
+    Args:
+        path: The file.
+        old: Whether to take a file of version 0.1, without a digest; for data that take hours.
+
+    Raises:
+        InputError: The data must be made again; a :class:`~gsina.errors.Note` says so, unless
+            they are just of version 0.1.
+    """
+    import safetensors
+
+    try:
+        tensors, meta = load_tensors(path)
+        with safetensors.safe_open(str(path), framework="pt") as file:
+            checked = DIGEST in (file.metadata() or {})
+    except ValueError as error:
+        why = str(error).split(";")[0]
+        warnings.warn(Note(f"prepared data are made again, as {why}."), stacklevel=3)
+        raise
+    if not checked and not old:
+        raise InputError(f"{path} has no digest; delete it and make it again.")
+    return tensors, meta
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse to write through a symbolic link, which may lead out of the folder it lies in.
+
+    Raises:
+        InputError: ``path`` is a symbolic link.
+    """
+    if path.is_symlink():
+        raise InputError(
+            f"{path} is a symbolic link to {os.readlink(path)}, and nothing is written through "
+            "links; remove it, or choose another folder."
+        )
+
+
+def open_here(path: str, flags: int) -> int:
+    """Open a file as ``os.open`` does, but never through a symbolic link; an ``opener``."""
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)  # the umask applies
+    except OSError:
+        refuse_link(Path(path))
+        raise
 
 
 @contextlib.contextmanager
@@ -125,7 +242,10 @@ def locked(path: Path) -> Iterator[bool]:
     """Hold a lock file between processes; yields whether it was free.
 
     The operating system frees the lock when the process ends, however that happens. A system
-    without such locks (Windows) always counts it as free.
+    without such locks (Windows) always counts it as free. What the file holds is left alone.
+
+    Raises:
+        InputError: ``path`` is a symbolic link.
     """
     try:
         import fcntl
@@ -133,14 +253,26 @@ def locked(path: Path) -> Iterator[bool]:
         yield True
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
+    while True:
+        with open(path, "ab", opener=open_here) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
+            if not is_at(file, path):  # the process before has just removed it
+                continue
+            try:
+                yield True
+            finally:
+                with contextlib.suppress(OSError):
+                    path.unlink()
             return
-        try:
-            yield True
-        finally:
-            with contextlib.suppress(OSError):
-                path.unlink()
+
+
+def is_at(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file is still the one at ``path``."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

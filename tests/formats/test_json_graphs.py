@@ -233,3 +233,41 @@ def test_a_table_is_not_taken_for_graphs(tmp_path: Path) -> None:
     path.write_text("smiles\nCCO\n")
     with pytest.raises(ValueError, match=r"new\.csv is a table; expected graphs"):
         list(stream_graphs(path))
+
+
+@pytest.mark.parametrize("field", ["id", "label", "note", "\ud800"])
+def test_half_of_a_character_costs_its_row(field: str, tmp_path: Path) -> None:
+    odd = path_graph(3, 0) | {field: "a\ud800b"}
+    path = jsonl(tmp_path / "a.jsonl", [*GRAPHS, odd])
+    data = read_graphs(path)
+    reason = "it has text with half of a character (a lone surrogate)"
+    assert data.origin.unreadable == ((13, reason),)
+    chunk = next(stream_graphs(path))
+    assert chunk.reasons == {12: reason}
+    assert chunk.rows[12] == {"id": "13"}
+
+
+def test_names_of_files_that_are_not_utf8_are_written_with_an_escape(tmp_path: Path) -> None:
+    for graph in GRAPHS:
+        (tmp_path / f"{graph['id']}-\udcff.json").write_text(json.dumps(graph | {"id": None}))
+    names = [name for part in read_graphs(tmp_path).origin.names.values() for name in part]
+    assert sorted(names) == sorted(f"{graph['id']}-\\udcff" for graph in GRAPHS)
+
+
+def test_short_lines_do_not_take_all_memory(tmp_path: Path) -> None:
+    most = own_graphs.MOST_NODES
+    bombs: list[Any] = [{"nodes": most, "edges": []}] * 3
+    path = jsonl(tmp_path / "a.jsonl", [*bombs, {"nodes": most + 1, "edges": []}])
+    chunks = list(stream_graphs(path))
+    assert [len(chunk.rows) for chunk in chunks] == [1, 1, 1, 1]
+    assert all(chunk.graphs.x.size(0) <= most for chunk in chunks)
+    assert chunks[3].reasons == {0: f"its number of nodes is {most + 1}, expected 1 to {most}"}
+
+
+def test_too_many_nodes_to_train_on_are_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gsina.formats.graph_packer.MOST_IN_ALL", 1000)
+    path = jsonl(tmp_path / "a.jsonl", [{"nodes": 600, "edges": [], "label": 0}] * 2)
+    with pytest.raises(ValueError, match="more than 1,000 nodes in all"):
+        read_graphs(path)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gsina.graphs.cells import is_infinite, is_missing, not_a_number, number, plain
+from gsina.graphs.cells import inert, is_infinite, is_missing, not_a_number, number, plain
 
 
 @pytest.mark.parametrize("text", ["1_000", "nan", "inf", "x", "", "0x1f"])
@@ -30,3 +30,13 @@ def test_what_only_a_person_reads_as_a_number() -> None:
 def test_infinity_has_many_names() -> None:
     assert all(map(is_infinite, ("inf", "-Infinity", "1e400")))
     assert not any(map(is_infinite, ("1e300", "nan", "information", "")))
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+x", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", " =1"])
+def test_formulas_become_text(cell: str) -> None:
+    assert inert(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize("cell", ["", "-1.5", "+3", "1e-5", "C=O", "[O-]", "a@b", "-1e-07", "-inf"])
+def test_other_cells_stay(cell: str) -> None:
+    assert inert(cell) == cell

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from gsina.errors import InputError
 from gsina.graphs.classes import Classes, Numbers, as_array, missing, only
 from gsina.graphs.task import Task
 
@@ -55,3 +56,8 @@ def test_numbers() -> None:
     assert numbers.encode(values).nan_to_num(-1).tolist() == [[1], [-1], [2.5]]
     assert torch.equal(numbers.encode(numbers.read(["1", "2.50"])), torch.tensor([[1], [2.5]]))
     assert np.isnan(numbers.read(["?", "x"])).all()
+
+
+def test_a_label_that_no_file_can_hold_is_refused_before_training() -> None:
+    with pytest.raises(InputError, match=r"label 'a.ud800' has half of a character"):
+        Classes.of(np.array(["a\ud800", "b"]))

@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 
 from gsina.datasets.registry import DatasetEntry, load_dataset, register
-from gsina.files import cache_dir, save_tensors
+from gsina.errors import Note
+from gsina.files import cache_dir, load_tensors, save_tensors
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -152,12 +154,25 @@ def test_a_broken_cache_file_is_made_again(cache: Path) -> None:
     cached("key", make)
     path = cache / "key.safetensors"
     whole = path.read_bytes()
-    breakages = [b"", b"not a tensor file", whole[:50], whole[:-1]]
+    changed = whole[:-10] + bytes(255 - byte for byte in whole[-10:])
+    breakages = [b"", b"not a tensor file", whole[:50], whole[:-1], changed]
     for calls, broken in enumerate(breakages, start=2):
         path.write_bytes(broken)
-        cached("key", make)
+        with pytest.warns(Note, match="prepared data are made again, as .*key.safetensors"):
+            cached("key", make)
         assert make.calls == calls
         Dataset.load(path)
+
+
+def test_a_cache_file_without_a_digest_is_made_again(cache: Path) -> None:
+    make = Maker()
+    cached("key", make)
+    path = cache / "key.safetensors"
+    with safetensors.safe_open(str(path), framework="pt") as file:
+        about = {"gsina": file.metadata()["gsina"]}
+    safetensors.torch.save_file(load_tensors(path)[0], path, about)
+    assert_same(cached("key", make), Dataset.load(path))
+    assert make.calls == 2
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 import tiny
+from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 from gsina.graphs.classes import Numbers
 from gsina.graphs.task import Task
@@ -195,6 +197,15 @@ def test_a_mixture_of_two_models_is_noticed(model, tmp_path):
     save_model(tmp_path, trained(ratio=0.6))
     (tmp_path / "model.safetensors").write_bytes(old)
     with pytest.raises(ValueError, match="belongs to another"):
+        load_model(tmp_path)
+
+
+def test_weights_that_are_not_finite_are_refused(model, tmp_path):
+    broken = copy.deepcopy(model)
+    with torch.no_grad():
+        next(broken.method.parameters()).view(-1)[0] = torch.nan
+    save_model(tmp_path, broken)
+    with pytest.raises(InputError, match="hold NaN or infinite values"):
         load_model(tmp_path)
 
 

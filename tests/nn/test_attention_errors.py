@@ -10,6 +10,14 @@ from gsina import GraphSinkhornAttention
 H = 8
 
 
+def test_parameters_that_are_not_finite_are_named() -> None:
+    attention = GraphSinkhornAttention(4)
+    torch.nn.init.constant_(next(attention.parameters()), torch.nan)
+    edges = torch.tensor([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="parameters of this attention hold NaN"):
+        attention(torch.ones(2, 4), edges)
+
+
 @pytest.mark.parametrize(
     ("edge_index", "batch", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gsina.training import (
     Progress,
     Settings,
     fit,
+    loop,
     make_selection,
     seed_everything,
 )
@@ -113,6 +115,23 @@ def test_a_finished_run_does_nothing_more(tmp_path: Path) -> None:
     again = train(tmp_path, 3, resume=True)
     same(straight, again)
     assert again[1].history == straight[1].history  # the very records, times included
+
+
+def test_a_kill_between_the_checkpoint_and_the_log_loses_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path, records: Any) -> None:
+        if len(list(records)) == 3:
+            raise SystemExit("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "write_log", killed)
+        with pytest.raises(SystemExit):
+            train(tmp_path, 3)
+    _, progress = train(tmp_path, 3, resume=True)
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3]
+    assert progress.epoch == 3
 
 
 def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:

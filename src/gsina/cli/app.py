@@ -28,7 +28,7 @@ class Sentences(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        with show.errors_as_sentences():
+        with show.errors_as_sentences(), show.notes_as_sentences():
             return super().invoke(ctx)
 
 

@@ -75,6 +75,14 @@ def predict(
     ] = False,
     nodes: Nodes = None,
     edges: Edges = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Write cells of .csv as they are, also those that a spreadsheet would run as a "
+            "formula; without it, these begin with an apostrophe.",
+        ),
+    ] = False,
     force: Force = False,
     threads: Threads = None,
 ) -> None:
@@ -116,6 +124,7 @@ def predict(
             with_attention=attention,
             coverage=coverage,
             shift=shift,
+            raw=raw,
             on_rows=count.update,
         )
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"

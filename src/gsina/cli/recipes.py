@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsina.errors import InputError, MissingFileError, check_name
+from gsina.errors import InputError, MissingFileError, check_name, readable
 from gsina.formats import FORMATS, TU, FileOptions, Format, find_format
 
 if TYPE_CHECKING:
@@ -157,7 +157,9 @@ class Request:
 
 
 def check_files(*paths: Path | None) -> None:
-    """Refuse files that are named but do not exist."""
+    """Refuse files that are named but do not exist, and names that cannot be noted."""
     for path in paths:
         if path is not None and not path.exists():
             raise MissingFileError(f"there is no file {path}; check the path.")
+        if path is not None and readable(str(path)) != str(path):
+            raise InputError(f"the file name {path} is not UTF-8; rename the file or its folder.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from gsina.errors import InputError
+from gsina.errors import InputError, Note, readable
 from gsina.graphs.split_names import SPLITS
 from gsina.metrics import METRICS, metric_label, metric_text
 
@@ -40,12 +41,12 @@ INTERRUPTED = 130
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence, without markup and without breaking paths and commands."""
-    console.print(Text(text, style), soft_wrap=True)
+    console.print(Text(readable(text), style), soft_wrap=True)
 
 
 def error(sentence: str) -> None:
     """Print one sentence to the standard error output."""
-    line = " ".join(sentence.split())
+    line = " ".join(readable(sentence).split())
     stderr.print(Text.assemble(("error: ", "bold red"), line), soft_wrap=True)
 
 
@@ -77,6 +78,22 @@ def errors_as_sentences() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def notes_as_sentences() -> Iterator[None]:
+    """Print what the package wants a user to know; other warnings are shown as always."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+            if issubclass(category, Note):
+                say(f"note: {message}")
+            else:
+                others(message, category, *rest)
+
+        warnings.showwarning = show_warning  # type: ignore[assignment]
+        yield
+
+
+@contextlib.contextmanager
 def on_interrupt(sentence: str) -> Iterator[None]:
     """Print a sentence and exit if the block is interrupted by Ctrl-C."""
     try:
@@ -99,6 +116,11 @@ def _sentence(problem: Exception) -> str | None:
     """One sentence for an error that a user can fix, ``None`` for any other."""
     if isinstance(problem, OSError) and problem.errno is not None:
         return _system_sentence(problem)
+    if isinstance(problem, MemoryError) or "can't allocate memory" in str(problem):
+        return (
+            "there is not enough memory for this; take smaller or fewer graphs, a smaller "
+            "--batch-size, or a machine with more."
+        )
     return str(problem) if isinstance(problem, InputError) else None
 
 

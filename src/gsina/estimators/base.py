@@ -17,6 +17,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.estimators.display import DisplayMixin
 from gsina.estimators.inputs import (
+    check_answers,
     check_features,
     check_mask,
     feature_kinds,
@@ -281,7 +282,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         return packed
 
     def _predict(self, graphs: Any, states: StatesLevel | None = None) -> Predictions:
-        return self._model.predict(self._read(graphs), states=states)
+        return check_answers(self._model.predict(self._read(graphs), states=states))
 
     def _with_shift(self, graphs: Any, shift: bool) -> tuple[Tensor, Shift | None, Tensor]:
         """Logits, the shift of these graphs from validation data if wanted, and states."""

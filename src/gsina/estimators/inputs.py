@@ -18,6 +18,7 @@ from gsina.graphs.scaling import find_scaling
 from gsina.graphs.task import Level
 from gsina.methods.registry import check_graph_features
 from gsina.molecules.descriptors import check_kinds, choose, varying
+from gsina.training.evaluate import Predictions
 
 #: One graph in so many is held out for validation if none are given.
 HELD_OUT = 10
@@ -66,6 +67,17 @@ def with_reading(dataset: Dataset, found: ReadObjects) -> Dataset:
         dataset = replace(dataset, splits=splits, scaling=find_scaling(splits["train"]))
         reading["descriptors"] = {**known, "names": kept}
     return replace(dataset, origin=Origin(reading))
+
+
+def check_answers(found: Predictions) -> Predictions:
+    """The predictions, if they are finite; otherwise they would be classes without a reason."""
+    lost = (~found.logits.isfinite().all(-1)).nonzero().view(-1)
+    if len(lost):
+        raise InputError(
+            f"the answer for row {int(lost[0])} of the input is not finite ({len(lost)} in all); "
+            "its features are far beyond those of the training: correct it or leave it out."
+        )
+    return found
 
 
 def check_features(graphs: PackedGraphs, reading: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from gsina.explain.report import node_page, page
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
-from gsina.models.answers import confidence, truth
+from gsina.models.answers import NOT_FINITE, confidence, truth
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, read_files
 from gsina.training.evaluate import Predictions
@@ -76,7 +76,9 @@ def _explain_rows(
             graphs = replace(chunk.graphs, y=truth(model, rows))
             found = model.predict(graphs)
             sure = confidence(model, found.logits)
-            for graph in sure.topk(min(top, len(sure))).indices.tolist():
+            lost = sure.isinf().nonzero().view(-1).tolist()
+            summary.count_unreadable(dict.fromkeys(lost, NOT_FINITE))
+            for graph in sure.topk(min(top, len(sure) - len(lost))).indices.tolist():
                 order = -(summary.rows + int(chunk.position[graph]))
                 name = rows_of_file.name_of(rows[graph])
                 if len(best) < top or (float(sure[graph]), order) > best[0][:2]:
@@ -112,7 +114,9 @@ def _explain_nodes(
     model: Model, graph: NodeGraph, file: str, out: Path, top: int, model_name: str
 ) -> Summary:
     sure = confidence(model, model.predict(graph.graphs).logits)
-    nodes = sure.topk(min(top, len(sure))).indices
+    nodes = sure.topk(min(top, int(sure.isfinite().sum()))).indices
+    if not len(nodes):
+        raise InputError(f"{file} has no node with a finite answer, so there is nothing to show.")
     node_page(
         out,
         model,

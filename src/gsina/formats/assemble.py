@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gsina.errors import readable
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.labels import Labels
 from gsina.graphs.packed import PackedGraphs
@@ -212,7 +213,7 @@ def duplicates_warning(
 
 def file_name(path: Path | str) -> str:
     """The name of a file without its endings, as the name of a dataset."""
-    return Path(path).name.split(".")[0] or "data"
+    return readable(Path(path).name.split(".")[0]) or "data"
 
 
 def _pick(values: Sequence[Any], ids: np.ndarray[Any, Any]) -> tuple[Any, ...]:

@@ -15,6 +15,13 @@ from gsina.graphs.packed import PackedGraphs, offsets
 Floats = NDArray[np.float32]
 
 
+#: Most nodes of a graph that are given by their number alone, and most of several graphs that are
+#: predicted at once: a short line must not take all memory.
+MOST_NODES = 1 << 20
+#: Most nodes of all graphs that are trained on.
+MOST_IN_ALL = 1 << 27
+
+
 class Problem(InputError):
     """Why one graph cannot be used, without a full stop."""
 
@@ -46,6 +53,7 @@ class Packer:
         self.node_features, self.edge_features = node_features, edge_features
         self.edge_constant = edge_constant
         self._graphs: list[Graph] = []
+        self.nodes = 0
         self._loops = self._edgeless = 0
 
     def fresh(self) -> Packer:
@@ -69,6 +77,12 @@ class Packer:
                     f"its edges have {edge_width} features, expected {self.edge_features}"
                 )
         self.node_features = width
+        self.nodes += len(graph.x)
+        if self.nodes > MOST_IN_ALL:
+            raise InputError(
+                f"the graphs have more than {MOST_IN_ALL:,} nodes in all, too many to train on at "
+                "once; give fewer or smaller graphs."
+            )
         self._graphs.append(graph)
         self._loops += bool((graph.edges[:, 0] == graph.edges[:, 1]).any())
         self._edgeless += len(graph.edges) == 0
@@ -109,8 +123,8 @@ def parse_graph(value: dict[str, Any]) -> Graph:
     if isinstance(nodes, bool) or not isinstance(nodes, (int, list)):
         raise Problem("it has no nodes, expected their number or a list of their features")
     if isinstance(nodes, int):
-        if not 0 < nodes <= 1 << 24:
-            raise Problem(f"its number of nodes is {nodes}, expected 1 to {1 << 24}")
+        if not 0 < nodes <= MOST_NODES:
+            raise Problem(f"its number of nodes is {str(nodes)[:20]}, expected 1 to {MOST_NODES}")
         x: Floats = np.ones((nodes, 1), np.float32)
     else:
         x = _features(nodes, "node")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, readable
 from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
-from gsina.formats.graph_packer import Packer, Problem, parse_graph
+from gsina.formats.graph_packer import MOST_NODES, Packer, Problem, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.folds import Fold
@@ -138,7 +138,7 @@ def stream_graphs(
         edge_constant: Features of every edge of a graph without edge features.
     """
     packer = Packer(node_features, edge_features, edge_constant)
-    for piece in in_pieces(_items(Path(path)), chunk):
+    for piece in _pieces(_items(Path(path)), chunk):
         packer = packer.fresh()
         position, reasons = [], {}
         for place, item in enumerate(piece):
@@ -154,6 +154,23 @@ def stream_graphs(
             reasons=reasons,
             numbers=[item.number for item in piece],
         )
+
+
+def _pieces(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of ``size``, or of fewer where their graphs are large."""
+    for group in in_pieces(items, size):
+        piece: list[Item] = []
+        nodes = 0
+        for item in group:
+            given = (item.value or {}).get("nodes")
+            count = len(given) if isinstance(given, list) else given
+            count = min(count, MOST_NODES) if isinstance(count, int) else 0
+            if piece and nodes + count > MOST_NODES:
+                yield piece
+                piece, nodes = [], 0
+            piece.append(item)
+            nodes += count
+        yield piece
 
 
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:
@@ -212,7 +229,7 @@ def _items(path: Path) -> Iterator[Item]:
         if not files:
             raise InputError(f"the folder {path} has no .json files; expected one for each graph.")
         for number, file in enumerate(files, start=1):
-            yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), file.stem)
+            yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), readable(file.stem))
         return
     if path.suffix == ".json":
         yield from _list(path)
@@ -262,6 +279,9 @@ def _named(number: int, value: Any, name: str) -> Item:
     if not isinstance(value, dict):
         found = type(value).__name__
         return Item(number, name, None, f"it is a JSON {found}, expected an object with nodes")
+    fields = json.dumps({k: v for k, v in value.items() if k not in GRAPH_KEYS}, ensure_ascii=False)
+    if readable(fields) != fields:
+        return Item(number, name, None, "it has text with half of a character (a lone surrogate)")
     return Item(number, cell(value.get("id")) or name, value, "")
 
 
@@ -310,4 +330,4 @@ def _fingerprint(path: Path) -> str:
     if not path.is_dir():
         return fingerprint(path)
     parts = "".join(f"{file.name} {fingerprint(file)}\n" for file in sorted(path.glob("*.json")))
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()

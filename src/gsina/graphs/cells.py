@@ -54,3 +54,14 @@ def not_a_number(cell: str) -> str:
             "leave the cell empty"
         )
     return ""
+
+
+def inert(cell: str) -> str:
+    """The cell as a spreadsheet shows it and never runs it.
+
+    Programs for tables take text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+    return for a formula, which may fetch addresses or start programs; an apostrophe before it makes
+    it text. Numbers stay as they are.
+    """
+    formula = cell.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if formula and number(cell) is None and not is_infinite(cell) else cell

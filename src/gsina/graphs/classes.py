@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import InputError, readable
 from gsina.graphs.cells import number, plain
 from gsina.graphs.task import Level, Task
 
@@ -37,6 +37,14 @@ class Classes:
 
     names: tuple[Hashable, ...]
     task: Task
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if isinstance(name, str) and readable(name) != name:
+                raise InputError(
+                    f"the label '{readable(name)}' has half of a character (a lone surrogate), "
+                    "which no file can hold; correct it, or leave it empty."
+                )
 
     @classmethod
     def named(cls, names: Sequence[Hashable], targets: int = 1, level: Level = "graph") -> Self:

@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from gsina.errors import InputError
-from gsina.files import cache_dir, load_tensors, save_tensors
+from gsina.files import cache_dir, load_prepared, load_tensors, save_tensors
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
@@ -149,7 +151,10 @@ class Dataset:
     @classmethod
     def load(cls, path: Path) -> Dataset:
         """Read what :meth:`save` wrote."""
-        tensors, meta = load_tensors(path)
+        return cls._of(*load_tensors(path))
+
+    @classmethod
+    def _of(cls, tensors: dict[str, Tensor], meta: dict[str, Any]) -> Dataset:
         grouped: dict[str, dict[str, object]] = {split: {} for split in meta["splits"]}
         for key, value in tensors.items():
             split, name = key.split(".", 1)
@@ -173,7 +178,7 @@ def cached(key: str, make: Callable[[], Dataset]) -> Dataset:
     path = cache_dir() / f"{key}.safetensors"
     if path.exists():
         with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
-            return Dataset.load(path)
+            return Dataset._of(*load_prepared(path))
     dataset = make()
     with contextlib.suppress(OSError):
         dataset.save(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from gsina.models.model import Model
 from gsina.training.evaluate import Predictions
 
 REASON = "reason"
+#: Why a row that could be read has no answer.
+NOT_FINITE = "the answer is not finite, as its features are far beyond those of the training"
 #: Digits of probabilities, values and weights.
 DIGITS = 6
 WEIGHT_DIGITS = 4
@@ -102,13 +105,17 @@ def attention(graphs: PackedGraphs, predictions: Predictions) -> list[list[str]]
 
 
 def confidence(model: Model, logits: Tensor) -> Tensor:
-    """How sure the model is of each graph ``[G]``; of numbers, the value itself."""
+    """How sure the model is of each graph ``[G]``; of numbers, the value itself.
+
+    It is minus infinity where the answer is not finite.
+    """
     if model.task.kind == "regression":
-        return logits.mean(-1)
-    shares = model.probabilities(logits)
-    if model.task.kind == "binary":
-        return torch.maximum(shares, 1 - shares).mean(-1)
-    return shares.amax(-1)
+        sure = logits.mean(-1)
+    else:
+        shares = model.probabilities(logits)
+        binary = model.task.kind == "binary"
+        sure = torch.maximum(shares, 1 - shares).mean(-1) if binary else shares.amax(-1)
+    return sure.masked_fill(~logits.isfinite().all(-1), -math.inf)
 
 
 def truth(model: Model, rows: Sequence[dict[str, str]]) -> Tensor | None:

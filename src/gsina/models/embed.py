@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gsina.errors import InputError
 from gsina.files import write_aside
 from gsina.formats.assemble import Chunk, Rows
+from gsina.graphs.cells import inert
 from gsina.graphs.packed import PackedGraphs
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, as_far_as_possible, read_files
@@ -59,8 +60,9 @@ def embed_files(
     With ``nodes``, one row for every node of every graph, and one of NaN for a graph that cannot be
     read. A table (``.csv``, ``.parquet``) begins with the column that names a row, or with ``row``
     and ``node``, counted from 0, ``node`` -1 where there is none; beside an array ``.npy`` these
-    two go to :func:`index_file`. The file appears when all is written; if reading fails at some
-    line, it has the chunks before that line.
+    two go to :func:`index_file`. In CSV, names that a spreadsheet would run begin with an
+    apostrophe (:func:`~gsina.graphs.cells.inert`). The file appears when all is written; if reading
+    fails at some line, it has the chunks before that line.
 
     Args:
         model: The model.
@@ -235,11 +237,12 @@ def _csv(file: IO[bytes]) -> Iterator[Write]:
 
     def write(block: Block) -> None:
         if not begun:
-            table.writerow([*block.columns, *_state_names(block.states.shape[1])])
+            columns = map(inert, block.columns)
+            table.writerow([*columns, *_state_names(block.states.shape[1])])
             begun.append(True)
         cells = ([f"{value:.7g}" for value in row] for row in block.states.tolist())
         for *names, row in zip(*block.columns.values(), cells, strict=True):
-            table.writerow([*names, *row])
+            table.writerow([*(inert(str(name)) for name in names), *row])
 
     yield write
     text.flush()

@@ -155,8 +155,8 @@ def _describe(model: Model) -> dict[str, Any]:
 def _check_json(meta: dict[str, Any]) -> None:
     for name, value in meta.items():
         try:
-            json.dumps(value)
-        except TypeError as error:
+            json.dumps(value, ensure_ascii=False).encode()
+        except (TypeError, ValueError) as error:
             raise InputError(
                 f"a model with {name} of this kind cannot be saved ({error}); use text and "
                 "numbers, and named scorers instead of modules."
@@ -190,7 +190,7 @@ def _hashable(label: Any) -> Hashable:
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged ({error}); copy or train the model again.") from error
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
         raise InputError(f"{path} does not describe a model of gsina; expected a format number.")
@@ -261,6 +261,12 @@ def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
             f"the weights in {path} do not fit the network that {META} describes; copy or train "
             "the model again."
         ) from error
+    for name, value in tensors.items():
+        if not bool(value.isfinite().all()):
+            raise InputError(
+                f"the weights {name} in {path} hold NaN or infinite values, so every answer would "
+                "be nonsense; copy or train the model again."
+            )
     model.method.eval()
     parts = {name.removeprefix(REFERENCE): value for name, value in kept.items()}
     return Reference.of_tensors(parts) if parts else None

@@ -17,7 +17,9 @@ from gsina.errors import InputError
 from gsina.files import write_aside
 from gsina.formats import format_of
 from gsina.formats.assemble import NodeGraph, Rows
+from gsina.graphs.cells import inert
 from gsina.models.answers import (
+    NOT_FINITE,
     REASON,
     answer_names,
     answers,
@@ -74,6 +76,7 @@ def predict_files(
     with_attention: bool = False,
     coverage: float | None = None,
     shift: bool = False,
+    raw: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
     """Write one row for every row of a file, in order, with the prediction behind its columns.
@@ -92,6 +95,8 @@ def predict_files(
             truth, by default 0.9; a model of an earlier version has none.
         shift: Whether to weight validation rows by how likely they are among those of the file,
             which is read once more for that.
+        raw: Write cells of CSV files as they are, also what a spreadsheet would take for a formula
+            (see :func:`~gsina.graphs.cells.inert`).
         on_rows: Called after every chunk of the file.
     """
     summary, began = Summary(), time.perf_counter()
@@ -105,9 +110,9 @@ def predict_files(
             trust = replace(trust, shift=find_shift(reference.states, new))
     found = read_files(model, files, names)
     if isinstance(found, Rows):
-        _predict_rows(model, found, out, with_attention, trust, summary, on_rows)
+        _predict_rows(model, found, out, with_attention, trust, summary, on_rows, raw)
     else:
-        _predict_nodes(model, found, out, with_attention, trust, summary)
+        _predict_nodes(model, found, out, with_attention, trust, summary, raw)
     summary.seconds = time.perf_counter() - began
     return summary
 
@@ -141,6 +146,7 @@ def _predict_rows(
     trust: TrustColumns | None,
     summary: Summary,
     on_rows: OnRows | None,
+    raw: bool,
 ) -> None:
     names = _column_names(model, trust)
     if with_attention:
@@ -148,7 +154,7 @@ def _predict_rows(
     predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
     problems: list[ValueError] = []
     lines = as_far_as_possible(predicted, problems)
-    _write(out, lines, [*names, REASON], _texts(model), rows.header)
+    _write(out, lines, [*names, REASON], _texts(model), rows.header, raw=raw)
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 
@@ -191,8 +197,10 @@ def _predicted(
             if with_attention:
                 weights = attention(chunk.graphs, found)
                 answered = [[*row, *more] for row, more in zip(answered, weights, strict=True)]
-            for place, row in zip(chunk.position.tolist(), answered, strict=True):
-                cells[place][:width] = row
+            lost = _not_finite(found)
+            for place, row, bad in zip(chunk.position.tolist(), answered, lost, strict=True):
+                cells[place] = [*[""] * width, NOT_FINITE] if bad else [*row, ""]
+            summary.count_unreadable({place: NOT_FINITE for place, bad in enumerate(lost) if bad})
         summary.rows += len(chunk.rows)
         summary.count_unreadable(chunk.reasons)
         yield from zip(chunk.rows, cells, strict=True)
@@ -218,6 +226,12 @@ def _answered(
     return [[*row, *trusted] for row, trusted in zip(cells, more, strict=True)]
 
 
+def _not_finite(found: Predictions) -> list[bool]:
+    """Which rows have no answer: not all of their logits are finite."""
+    lost: list[bool] = (~found.logits.isfinite().all(-1)).tolist()
+    return lost
+
+
 def _predict_nodes(
     model: Model,
     graph: NodeGraph,
@@ -225,19 +239,27 @@ def _predict_nodes(
     with_attention: bool,
     trust: TrustColumns | None,
     summary: Summary,
+    raw: bool,
 ) -> None:
     began = time.perf_counter()
     found = model.predict(graph.graphs, states=None if trust is None else "label")
     summary.model_seconds = time.perf_counter() - began
-    cells = [[*row, ""] for row in _answered(model, found, trust, None)]
     added = _column_names(model, trust)
+    lost = _not_finite(found)
+    cells = [
+        [*[""] * len(added), NOT_FINITE] if bad else [*row, ""]
+        for row, bad in zip(_answered(model, found, trust, None), lost, strict=True)
+    ]
+    summary.count_unreadable({place: NOT_FINITE for place, bad in enumerate(lost) if bad})
     if with_attention:
         if found.edge is None:
             raise InputError("this model has no attention to write; leave --attention out.")
         if found.node is not None:
             added.append("node_weight")
             weights = [f"{weight:.4f}" for weight in found.node.tolist()]
-            cells = [[*row[:-1], weight, ""] for row, weight in zip(cells, weights, strict=True)]
+            cells = [
+                [*row[:-1], weight, row[-1]] for row, weight in zip(cells, weights, strict=True)
+            ]
         names, ends = graph.names, graph.ends
         edges = (
             (dict(zip(ends, (names[start], names[end]), strict=True)), [f"{weight:.4f}"])
@@ -245,8 +267,8 @@ def _predict_nodes(
                 graph.graphs.edge_index.T.tolist(), found.edge.tolist(), strict=True
             )
         )
-        _write(edges_file(out), edges, ["weight"])
-    _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model))
+        _write(edges_file(out), edges, ["weight"], raw=raw)
+    _write(out, zip(graph.table, cells, strict=True), [*added, REASON], _texts(model), raw=raw)
     summary.rows = len(graph.names)
     summary.notes += graph.warnings
 
@@ -267,6 +289,8 @@ def _write(
     names: Sequence[str],
     texts: Collection[str] = (),
     header: Sequence[str] | None = None,
+    *,
+    raw: bool = False,
 ) -> None:
     """Rows with new cells as CSV, or as one JSON object per line for ``.jsonl``.
 
@@ -276,18 +300,20 @@ def _write(
         names: Names of the new ones.
         texts: Those of them that are text, not JSON.
         header: Names of the old cells, by default those of the first row.
+        raw: Leave cells of CSV as they are.
     """
+    shown = (lambda cell: cell) if raw else inert
     lines = out.suffix == ".jsonl"
     added: list[str] = []
-    with write_aside(out) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+    with write_aside(out) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, lineterminator="\n")
         for number, (row, cells) in enumerate(rows):
             if number == 0:
                 header = list(row) if header is None else header
                 added = free_names(names, header)
                 if not lines:
-                    table.writerow([*header, *added])
+                    table.writerow(map(shown, [*header, *added]))
             if lines:
                 values = [
                     cell or None if name in texts else _json(cell)
@@ -296,7 +322,8 @@ def _write(
                 line = {**row, **dict(zip(added, values, strict=True))}
                 text.write(json.dumps(line, ensure_ascii=False) + "\n")
                 continue
-            table.writerow([*(row.get(name, "") for name in header or ()), *cells])
+            old = (row.get(name, "") for name in header or ())
+            table.writerow(map(shown, [*old, *cells]))
         text.flush()
         text.detach()
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsina.errors import InputError, check_name
-from gsina.files import cache_dir, load_tensors, save_tensors
+from gsina.files import cache_dir, load_prepared, save_tensors
 from gsina.molecules.features import parse, rdkit_chem
 from gsina.molecules.fingerprints import BITS, morgan
 from gsina.parallel import parallel_map
@@ -100,7 +100,7 @@ def _from_cache(
     path = cache_dir() / f"own-descriptors-{version}-{key}.safetensors"
     if path.exists():
         with contextlib.suppress(ValueError, KeyError, OSError):
-            return np.asarray(load_tensors(path)[0]["values"].numpy())
+            return np.asarray(load_prepared(path)[0]["values"].numpy())
     values = _describe_all(smiles, kind, progress)
     with contextlib.suppress(OSError):  # A read-only cache costs only time.
         save_tensors(path, {"values": torch.from_numpy(values)})

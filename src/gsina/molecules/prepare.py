@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gsina.files import cache_dir, load_tensors, save_tensors
+from gsina.files import cache_dir, load_prepared, save_tensors
 from gsina.graphs.packed import PackedGraphs
 from gsina.molecules.features import FEATURES_VERSION, parse, rdkit_chem
 from gsina.molecules.packing import OnProgress, pack_smiles
@@ -127,7 +127,7 @@ def _save(path: Path, found: Prepared) -> None:
 
 
 def _load(path: Path) -> Prepared:
-    tensors, _ = load_tensors(path)
+    tensors, _ = load_prepared(path)
     text = json.loads(tensors.pop("text").numpy().tobytes())
     text["reasons"] = dict(text["reasons"])
     graphs = PackedGraphs(**{name: value.long() for name, value in tensors.items()})

@@ -13,6 +13,7 @@ from gsina.nn.checks import (
     check_graph,
     check_numbers,
     check_reverse,
+    check_scores,
     check_transport,
 )
 from gsina.nn.scorer import make_scorer
@@ -226,6 +227,8 @@ class GraphSinkhornAttention(nn.Module):
         graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
         groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
+        if edge_groups is None:
+            check_scores(scores)
         known = Graphs(groups, edge_index, reverse, h.size(0))
         return scores, graphs, (known, *self._ratios(known, graphs.num, batch))
 

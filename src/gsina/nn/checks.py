@@ -68,6 +68,15 @@ def check_graph(
         raise InputError("node embeddings must be finite, got NaN or infinite values.")
 
 
+def check_scores(scores: Tensor) -> None:
+    """Refuse scores that are not finite, of embeddings that are."""
+    if not bool(scores.isfinite().all()):
+        raise InputError(
+            "the scores of the edges are not finite although the node embeddings are; the "
+            "parameters of this attention hold NaN or infinite values, or are far too large."
+        )
+
+
 def check_reverse(reverse: Tensor | str | None, edge_index: Tensor) -> None:
     """Refuse what does not pair edges with their opposites."""
     advice = "leave it out, or take it from gsina.ops.reverse_edges(edge_index, num_nodes)."

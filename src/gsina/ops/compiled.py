@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from gsina.ops.groups import Groups, Runs
 from gsina.ops.once import once
@@ -83,7 +84,7 @@ def solve(x: Tensor, ratio: Tensor, groups: Groups, near: float) -> tuple[Tensor
         groups: Group of every element.
         near: Newton steps as short as this are the last.
     """
-    library = kernels()
+    library = _kernels_for_memory()
     if library is None or not _suited(groups):
         return None
     if not (_is(x, torch.float64, groups.size) and _is(ratio, torch.float64, groups.num)):
@@ -161,7 +162,7 @@ def attend(
     """
     if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return None
-    library, edges, groups = kernels(), scores.numel(), graphs.groups.num
+    library, edges, groups = _kernels_for_memory(), scores.numel(), graphs.groups.num
     if library is None or not _suited(graphs.groups) or graphs.groups.size != edges:
         return None
     if not all(_is(values, torch.float32, edges) for values in (scores, noise)):
@@ -239,6 +240,12 @@ class _Attend(torch.autograd.Function):
         return of_scores, None, None
 
 
+def _kernels_for_memory() -> Any:
+    """The kernels, if new tensors have memory: no mode (fake tensors) and no transform is on."""
+    modes, transform = torch._C._len_torch_dispatch_stack(), torch._C._functorch
+    return None if modes or transform.peek_interpreter_stack() is not None else kernels()
+
+
 def _suited(groups: Groups) -> bool:
     """Whether groups are small on average, of this process alone, and may be ascending."""
     known = type(groups) in (Groups, Runs) and _is(groups.index, torch.long, groups.size)
@@ -246,8 +253,11 @@ def _suited(groups: Groups) -> bool:
 
 
 def _is(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
-    """Whether the kernels can read a tensor: on the CPU, and as expected; ``None`` is read too."""
-    return tensor is None or (tensor.is_cpu and tensor.dtype == dtype and tensor.shape == shape)
+    """Whether the kernels can read a tensor: in plain memory, as expected; or ``None``."""
+    if tensor is None:
+        return True
+    plain = type(tensor) in (Tensor, Parameter) and tensor.layout == torch.strided
+    return plain and tensor.is_cpu and tensor.dtype == dtype and tensor.shape == shape
 
 
 def _fits(values: float | Tensor | None, size: int) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, save_json, save_text
+from gsina.files import locked, refuse_link, remove_leftovers, save_json, save_text
 from gsina.graphs.dataset import Dataset
 from gsina.models.plan import trial_folders
 from gsina.runs.job import Job
@@ -96,9 +96,11 @@ def alone_in(out: Path) -> Iterator[None]:
     """Lock the folder against other processes; it is created, and removed if it stays empty.
 
     Raises:
-        InputError: Another process trains into it.
+        InputError: Another process trains into it, or a folder inside is a link to elsewhere.
     """
     check_folder(out)
+    for folder in (out / MODEL, *_folders(out)[1:]):
+        refuse_link(folder)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with locked(out / ".lock") as mine:
@@ -106,6 +108,8 @@ def alone_in(out: Path) -> Iterator[None]:
                 raise InputError(
                     f"another process is training into {out}; wait for it, or choose another --out."
                 )
+            for folder in (out / MODEL, *_folders(out)):
+                remove_leftovers(folder)
             yield
     finally:
         for folder in new:
@@ -221,7 +225,7 @@ def _noted(out: Path) -> dict[str, Any]:
         content = json.loads((out / RUN).read_text(encoding="utf-8"))
     except OSError:
         return {}
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
         raise InputError(f"{out / RUN} is damaged; start the run again with --force.")

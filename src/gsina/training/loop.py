@@ -163,6 +163,8 @@ def fit(
         state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
             progress, best = _restore(state, method, average, optimiser, shuffle)
+            if path is not None and ranks.first:  # it may have been killed before the last line
+                write_log(path.with_name("log.jsonl"), map(shown, progress.history))
     saved = progress.epoch
     try:
         while not _finished(progress, settings, selection):

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from gsina.errors import InputError
+from gsina.files import refuse_link
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -151,7 +152,9 @@ def _masked(graphs: PackedGraphs, task: Task) -> PackedGraphs:
 
 def default_storage(out: Path) -> str:
     """An SQLite file in the folder."""
-    return f"sqlite:///{out.resolve() / 'study.db'}"
+    file = out.resolve() / "study.db"
+    refuse_link(file)
+    return f"sqlite:///{file}"
 
 
 def open_study(search: Search, storage: str, name: str) -> Any:

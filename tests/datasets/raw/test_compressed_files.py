@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gsina.datasets.raw import compressed_files
 from gsina.datasets.raw.compressed_files import open_npz, read_gzip
 
 
@@ -29,3 +32,26 @@ def test_arrays_must_be_whole_and_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match="fetch it again"), open_npz(path, "x") as arrays:
         arrays["x"]
+
+
+def test_a_small_file_that_would_become_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressed_files, "LARGEST", 1 << 10)
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(bytes(1 << 20)))
+    with pytest.raises(ValueError, match="when it is unpacked"):
+        read_gzip(path)
+
+
+def test_a_header_that_promises_more_than_the_file_has_is_refused(tmp_path: Path) -> None:
+    path, header = tmp_path / "a.npz", io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)}
+    np.lib.format.write_array_header_1_0(header, about)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("x.npy", header.getvalue())
+    with (
+        pytest.raises(ValueError, match="says that it has the shape"),
+        open_npz(path, "x") as found,
+    ):
+        found["x"]

@@ -142,3 +142,24 @@ def test_sparse_rows_must_stay_inside(tmp_path: Path) -> None:
 def test_lists_by_key(tmp_path: Path) -> None:
     graph = defaultdict(list, {0: [1, 2], 2: [0]})
     assert read_arrays(store(tmp_path / "a", graph, 2)) == {0: [1, 2], 2: [0]}
+
+
+def test_nothing_that_a_file_says_outlives_its_reading(tmp_path: Path) -> None:
+    """State for a class itself, not for an object of it, sets attributes of the class."""
+    path = tmp_path / "a.pkl"
+    path.write_bytes(
+        b"\x80\x02ccollections\ndefaultdict\nN}X\x08\x00\x00\x00__init__K\x01s\x86b0K\x01."
+    )
+    assert read_arrays(path) == 1
+    lists = defaultdict(list, {1: [2]})
+    assert read_arrays(store(tmp_path / "b.pkl", lists)) == {1: [2]}
+
+
+def test_lists_that_double_in_lists_are_refused(tmp_path: Path) -> None:
+    value: list[Any] = []
+    for _ in range(60):
+        value = [value, value]
+    path = store(tmp_path / "a.pkl", value)
+    assert path.stat().st_size < 1000
+    with pytest.raises(ValueError, match="more values than bytes"):
+        read_arrays(path)

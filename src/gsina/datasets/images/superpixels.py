@@ -22,7 +22,7 @@ from safetensors.numpy import save as to_bytes
 from torch import Tensor
 
 from gsina.errors import InputError, MissingPackageError
-from gsina.files import cache_dir, load_tensors, save_tensors, write_aside
+from gsina.files import cache_dir, load_prepared, save_tensors, write_aside
 from gsina.graphs.packed import offsets
 from gsina.parallel import parallel_map
 
@@ -196,8 +196,9 @@ def _join(parts: list[Superpixels]) -> Superpixels:
 
 def _read(path: Path) -> Superpixels | None:
     """A stored result, or ``None`` if there is none that can be used."""
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        return Superpixels(**load_tensors(path)[0])
+    if path.exists():
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return Superpixels(**load_prepared(path, old=True)[0])
     return None
 
 

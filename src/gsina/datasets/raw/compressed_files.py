@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ import numpy as np
 
 from gsina.errors import InputError
 
+#: Most bytes that a file of a dataset may take when it is unpacked.
+LARGEST = 1 << 31
+
 
 def read_gzip(path: Path) -> bytes:
     """Content of a gzip file.
@@ -21,14 +25,28 @@ def read_gzip(path: Path) -> bytes:
     Raises:
         InputError: If it is not complete.
     """
-    with _whole(path, "gzip file"):
-        return gzip.decompress(path.read_bytes())
+    return _unpacked(path, "gzip file")
 
 
 def read_gzip_text(path: Path, kind: str = "gzip file") -> str:
     """The same as text; ``kind`` is what the error calls the file."""
     with _whole(path, kind):
-        return gzip.decompress(path.read_bytes()).decode()
+        return _unpacked(path, kind).decode()
+
+
+def _unpacked(path: Path, kind: str) -> bytes:
+    with _whole(path, kind), gzip.open(path) as file:
+        content = file.read(LARGEST + 1)
+    _check_size(path, len(content))
+    return content
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > LARGEST:
+        raise InputError(
+            f"{path} would take more than {LARGEST >> 30} GiB when it is unpacked, which no file "
+            "of a dataset does; delete it and fetch the official one."
+        )
 
 
 @contextmanager
@@ -39,6 +57,24 @@ def _whole(path: Path, kind: str) -> Iterator[None]:
         raise InputError(
             f"{path} is not a complete {kind} ({error}); delete it and fetch it again."
         ) from error
+
+
+def _check_arrays(path: Path) -> None:
+    """Refuse arrays that are larger than what the file has for them, before memory is taken."""
+    with zipfile.ZipFile(path) as opened:
+        for member in opened.infolist():
+            _check_size(path, member.file_size)
+            if not member.filename.endswith(".npy"):
+                continue
+            with opened.open(member) as file:
+                header = (
+                    np.lib.format.read_array_header_1_0
+                    if np.lib.format.read_magic(file) == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
+                shape, _, dtype = header(file)
+            if math.prod(shape) * dtype.itemsize > member.file_size:
+                raise ValueError(f"{member.filename} says that it has the shape {shape}")
 
 
 @contextmanager
@@ -54,6 +90,7 @@ def open_npz(path: Path, content: str, source: str = "") -> Iterator[Any]:
         InputError: If the file is not complete, or lacks an array that is asked for.
     """
     try:
+        _check_arrays(path)
         with np.load(path, allow_pickle=False) as arrays:
             yield arrays
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:

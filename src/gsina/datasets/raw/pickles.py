@@ -9,9 +9,10 @@ either: their state setters trust their input.
 from __future__ import annotations
 
 import math
+import os
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from gsina.errors import InputError
 
 #: Plain numbers only: objects and records would need more than bytes.
 _CODES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8", "b1"}
+
+
+#: Values that a file may hold besides one per byte: shared lists in lists would double for ever.
+MOST = 10_000
 
 
 class _Type:
@@ -83,7 +88,10 @@ class _Rows:
     def matrix(self) -> Any:
         from scipy.sparse import csr_array
 
-        data, indices, indptr = (_unwrap(self.state[key]) for key in ("data", "indices", "indptr"))
+        budget = _Unwrapped(MOST)
+        data, indices, indptr = (
+            budget.of(self.state[key]) for key in ("data", "indices", "indptr")
+        )
         rows, columns = (int(size) for size in self.state["_shape"])
         matrix = csr_array((data, indices, indptr), shape=(rows, columns))
         matrix.check_format(full_check=True)  # Indices outside the matrix would read elsewhere.
@@ -131,9 +139,16 @@ _KNOWN: dict[tuple[str, str], type] = {
 
 
 class _Reader(pickle.Unpickler):
+    """Answers with fresh subclasses, so that what a file sets on a class ends with its reading."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file, encoding="latin1")
+        self._known: dict[type, type] = {}
+
     def find_class(self, module: str, name: str) -> Any:
         try:
-            return _KNOWN[module, name]
+            stand_in = _KNOWN[module, name]
+            return self._known.setdefault(stand_in, type(stand_in.__name__, (stand_in,), {}))
         except KeyError:
             raise pickle.UnpicklingError(
                 f"it asks for {module}.{name}, which no array of numbers needs"
@@ -151,7 +166,8 @@ def read_arrays(path: Path) -> Any:
     """
     try:
         with path.open("rb") as file:
-            return _unwrap(_Reader(file, encoding="latin1").load())
+            size = os.fstat(file.fileno()).st_size
+            return _Unwrapped(MOST + size).of(_Reader(file).load())
     except FileNotFoundError:
         raise
     except Exception as error:  # Broken pickles raise whatever their garbage leads to.
@@ -161,15 +177,27 @@ def read_arrays(path: Path) -> Any:
         ) from error
 
 
-def _unwrap(value: Any) -> Any:
-    if isinstance(value, _Array):
-        return value.array()
-    if isinstance(value, _Rows):
-        return value.matrix()
-    if isinstance(value, (tuple, list)):
-        return type(value)(_unwrap(item) for item in value)
-    if isinstance(value, dict):
-        return {key: _unwrap(item) for key, item in value.items()}
-    if isinstance(value, (str, bytes, int, float, bool)) or value is None:
-        return value
-    raise pickle.UnpicklingError(f"it holds a {type(value).__name__}")
+class _Unwrapped:
+    """Values in place of their stand-ins, as many as a budget allows."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+
+    def of(self, value: Any) -> Any:
+        """A value, those inside included."""
+        self.budget -= 1
+        if self.budget < 0:
+            raise pickle.UnpicklingError("it holds more values than bytes")
+        if isinstance(value, _Array):
+            return value.array()
+        if isinstance(value, _Rows):
+            return value.matrix()
+        if isinstance(value, tuple):
+            return tuple(self.of(item) for item in value)
+        if isinstance(value, list):
+            return [self.of(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.of(item) for key, item in value.items()}
+        if isinstance(value, (str, bytes, int, float, bool)) or value is None:
+            return value
+        raise pickle.UnpicklingError(f"it holds a {type(value).__name__}")

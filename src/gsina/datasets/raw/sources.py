@@ -24,7 +24,7 @@ from typing import IO
 
 from gsina.datasets.raw.known_files import KNOWN
 from gsina.errors import DownloadError, InputError, MissingFileError
-from gsina.files import data_dir, write_aside
+from gsina.files import data_dir, is_at, open_here, write_aside
 
 try:
     import fcntl
@@ -121,6 +121,10 @@ def raw_file(file: RawFile, *, progress: OnProgress | None = None) -> Path:
     return target
 
 
+#: Most bytes of a file that is taken out of an archive.
+LARGEST_MEMBER = 1 << 34
+
+
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
@@ -192,7 +196,13 @@ def unpack(archive: Path, members: Mapping[str, Path]) -> None:
                         f"{archive} has no {member}; delete it and fetch the official archive."
                     )
                 # The shortest path is the official one; longer ones are copies further down.
-                with opened.open(min(found, key=len)) as source, write_aside(target) as out:
+                name = min(found, key=len)
+                if opened.getinfo(name).file_size > LARGEST_MEMBER:
+                    raise InputError(
+                        f"{archive} has a {member} of more than {LARGEST_MEMBER >> 30} GiB; delete "
+                        "it and fetch the official archive."
+                    )
+                with opened.open(name) as source, write_aside(target) as out:
                     shutil.copyfileobj(source, out)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
@@ -212,25 +222,18 @@ def _locked_part(target: Path) -> Iterator[IO[bytes]]:
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with part.open("ab") as file:
+        with open(part, "ab", opener=open_here) as file:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX)
             # While this process waited, the one before may have moved or deleted its file.
-            if target.is_file() or _same_file(file, part):
+            if target.is_file() or is_at(file, part):
                 try:
                     yield file
                 finally:
                     # An empty part has nothing to resume from.
-                    if _same_file(file, part) and os.fstat(file.fileno()).st_size == 0:
+                    if is_at(file, part) and os.fstat(file.fileno()).st_size == 0:
                         part.unlink()
                 return
-
-
-def _same_file(file: IO[bytes], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _download(file: RawFile, part: IO[bytes], progress: OnProgress | None) -> None:
