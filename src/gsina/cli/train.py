@@ -35,6 +35,7 @@ class PlannedRun(NamedTuple):
     recipe: Recipe
     seed: int
     out: Path
+    baselines: bool
 
 
 @with_file_options
@@ -98,6 +99,15 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
+    baseline: Annotated[
+        bool | None,
+        typer.Option(
+            "--baseline/--no-baseline",
+            help="Train ERM with the same network, and for molecules a random forest on Morgan "
+            "fingerprints, to compare with; by default for your own files.",
+            show_default=False,
+        ),
+    ] = None,
     show_recipe: Annotated[
         bool,
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
@@ -110,8 +120,9 @@ def train(
 
     Every option has a default: for your own file one that suits most data, for a
     named dataset that of its published recipe with this network and method, if
-    there is one. A run ends with a table of scores, a folder with the model, and
-    a page of explained graphs to open in a browser.
+    there is one. A run ends with a table of scores, beside those of baselines for
+    your own file, a folder with the model, and a page of explained graphs to open
+    in a browser.
 
     \b
     [bold]Examples[/]
@@ -159,8 +170,11 @@ def train(
         request.format()  # refuses a wrong name before torch is imported
     options.use_threads(threads)
     plan = _plan(request, recipe, seed, out, again)
+    plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
-        given = given_only(seed=seed, out=None if again else out, force=force or None)
+        given = given_only(
+            seed=seed, out=None if again else out, force=force or None, baseline=baseline
+        )
         for name in given:
             raise InputError(
                 f"--{name} is not part of a recipe; leave it out beside --show-recipe."
@@ -207,7 +221,17 @@ def _plan(
     else:
         recipe = request.recipe()
     seed = 0 if seed is None else seed
-    return PlannedRun(recipe, seed, default_folder(recipe, seed) if out is None else out)
+    return PlannedRun(recipe, seed, default_folder(recipe, seed) if out is None else out, False)
+
+
+def _wants_baselines(plan: PlannedRun, asked: bool | None, resume: bool) -> bool:
+    """As asked, or as the run to resume began, or for users' files only."""
+    from gsina.runs.folder import has_baselines
+    from gsina.runs.recipe import FileData
+
+    begun = has_baselines(plan.out) if resume else None
+    wanted = begun if asked is None else asked
+    return isinstance(plan.recipe.data, FileData) if wanted is None else wanted
 
 
 def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
@@ -227,15 +251,15 @@ def _run(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> No
 
 def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, ranks: Ranks) -> None:
     """Train as the first process, which alone writes files and prints."""
-    from gsina.runs.folder import claim, note_run
+    from gsina.runs.folder import BASELINES, claim, note_run
     from gsina.runs.run import run
     from gsina.training.checkpoint import saved_epochs
 
-    recipe, seed, out = plan
+    recipe, seed, out, baselines = plan
     claim(out, recipe, seed, resume=resume, force=force)
     try:
         dataset = recipe.judge(load_with_bar(recipe.data))
-        note_run(out, recipe, seed, dataset, resume=resume)
+        note_run(out, recipe, seed, dataset, resume=resume, baselines=baselines)
         ranks.agree("the data are prepared")
         _introduce(plan, dataset, ranks)
         with Epochs(recipe.method.name, recipe.optimiser.epochs, dataset.task.metric) as bar:
@@ -246,10 +270,12 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
                 resume=resume,
                 dataset=dataset,
                 ranks=ranks,
+                baselines=baselines,
                 listeners=[bar],
             )
     except KeyboardInterrupt:
-        epochs = sum(map(saved_epochs, (out, *out.glob("ratio-*"))))
+        folders = out, *out.glob("ratio-*"), out / BASELINES / "erm"
+        epochs = sum(map(saved_epochs, folders))
         show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
         extra = () if threads is None else ("--threads", str(threads))
         again = options.command("train", "--out", out, "--resume", *extra)
@@ -309,6 +335,11 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
     show.console.print(show.metrics_table(result))
     if result["targets"]:
         show.console.print(show.targets_table(result))
+    if result["baselines"].get("metrics"):
+        show.console.print(show.baselines_table(result))
+    for said in ("verdict", "left_out"):
+        if said in result["baselines"]:
+            show.say(result["baselines"][said])
     if result["ratios_tried"]:
         tried = ", ".join(
             f"{ratio}: {metric_text(value, result['metric'])}"

@@ -20,6 +20,7 @@ from gsina.graphs.split_names import SPLITS
 from gsina.graphs.task import Task
 from gsina.metrics import metric_label
 from gsina.models.answers import class_names, target_names
+from gsina.models.comparison import main_scores
 from gsina.models.model import Model
 from gsina.models.train import split_in_words
 from gsina.nn.attention import GraphSinkhornAttention
@@ -179,6 +180,8 @@ def page(
         summary=[("predicts", predicts(model)), *summary],
         scores_table=scores_table(model),
         scores_caption=scores_caption,
+        comparison_table=comparison_table(model),
+        verdict=model.baselines.get("verdict", ""),
         notes=notes,
         order=order,
         molecules=molecules,
@@ -224,6 +227,16 @@ def scores_table(model: Model) -> list[list[str]]:
         for split, row in model.metrics.items()
     ]
     return [["split", *(metric_label(name) for name in names)], *rows] if rows else []
+
+
+def comparison_table(model: Model) -> list[list[str]]:
+    """The main metric of the model and its baselines by split, with a header; empty without any."""
+    if not model.baselines.get("metrics"):
+        return []
+    metric, splits = model.task.metric, list(model.metrics)
+    scores = main_scores(model.architecture.method, model.metrics, model.baselines, metric)
+    rows = [[name, *(row.get(split, "-") for split in splits)] for name, row in scores.items()]
+    return [[metric_label(metric), *(SPLITS.get(split, split) for split in splits)], *rows]
 
 
 def _some(ids: Tensor, most: int) -> Tensor:

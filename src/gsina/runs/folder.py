@@ -2,8 +2,8 @@
 
 ``recipe.toml`` says what is run, ``run.json`` with which seed and on which content of a file. Then
 come ``checkpoint.safetensors`` and ``log.jsonl``, and at the end ``model/``, ``report.html`` and
-``result.json``; ``unreadable.csv`` lists the rows of a file that could not be read. Folders of
-version 0.1 had the recipe in ``run.json``.
+``result.json``; ``unreadable.csv`` lists the rows of a file that could not be read, ``baselines/``
+keeps what the model is compared with. Folders of version 0.1 had the recipe in ``run.json``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gsina.training.checkpoint import FILE as CHECKPOINT
 #: Raise it when an older version could not resume the folder.
 FORMAT = 2
 RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
-UNREADABLE, MODEL = "unreadable.csv", "model"
+UNREADABLE, MODEL, BASELINES = "unreadable.csv", "model", "baselines"
 #: The weights of a run of version 0.1 on a named dataset.
 OLD_WEIGHTS = "model.safetensors"
 #: Everything that a run writes, besides its model.
@@ -61,6 +61,12 @@ def read_run(out: Path) -> tuple[Recipe, int]:
     if not isinstance(noted.get("seed"), int):
         raise InputError(f"{out / RUN} names no seed; choose another --out, or use --force.")
     return recipe, int(noted["seed"])
+
+
+def has_baselines(out: Path) -> bool | None:
+    """Whether the run in a folder has baselines beside it; ``None`` if there is no run."""
+    noted = _noted(out)
+    return bool(noted.get("baselines", False)) if noted else None
 
 
 def check_version(out: Path) -> None:
@@ -128,7 +134,13 @@ def claim(out: Path, recipe: Recipe, seed: int, *, resume: bool, force: bool) ->
 
 
 def note_run(
-    out: Path, recipe: Recipe, seed: int, dataset: Dataset, *, resume: bool = False
+    out: Path,
+    recipe: Recipe,
+    seed: int,
+    dataset: Dataset,
+    *,
+    resume: bool = False,
+    baselines: bool = False,
 ) -> None:
     """Note in the folder which run it holds, and the rows of its file that could not be read.
 
@@ -138,6 +150,7 @@ def note_run(
         seed: With which seed.
         dataset: The data.
         resume: Whether the run in the folder continues; otherwise its leftovers are removed.
+        baselines: Whether baselines are trained beside it.
 
     Raises:
         InputError: The run was started on other content of the file.
@@ -146,7 +159,8 @@ def note_run(
         for folder in _folders(out):
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(out / MODEL, ignore_errors=True)
+        for name in (MODEL, BASELINES):
+            shutil.rmtree(out / name, ignore_errors=True)
     content = dataset.origin.fingerprint
     before = _noted(out).get("fingerprint") or content
     if before != content:
@@ -155,7 +169,8 @@ def note_run(
             "start again with --force."
         )
     save_text(out / RECIPE, to_toml(recipe.model_dump()))
-    save_json(out / RUN, {"format": FORMAT, "seed": seed, "fingerprint": content})
+    noted = {"format": FORMAT, "seed": seed, "fingerprint": content, "baselines": baselines}
+    save_json(out / RUN, noted)
     if dataset.origin.unreadable:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")

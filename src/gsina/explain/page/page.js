@@ -548,6 +548,24 @@
 
   /* ---- the head of the page ---- */
 
+  /** Rows of text as a table with a header; nothing without rows. */
+  function fillTable(place, rows, caption) {
+    if (!rows.length) return;
+    const table = make("table");
+    if (caption) table.append(make("caption", "", caption));
+    rows.forEach((row, i) => {
+      const line = make("tr");
+      row.forEach((cell, j) => {
+        const element = make(i && j ? "td" : "th", "", cell);
+        if (!i || !j) element.scope = i ? "row" : "col";
+        line.append(element);
+      });
+      table.append(line);
+    });
+    place.append(table);
+    place.hidden = false;
+  }
+
   function startHead() {
     $("title").textContent = data.title;
     for (const [name, value] of data.summary) {
@@ -556,21 +574,10 @@
       $("summary").append(line);
     }
     $("summary").hidden = !data.summary.length;
-    if (data.table.length) {
-      const table = make("table");
-      if (data.caption) table.append(make("caption", "", data.caption));
-      data.table.forEach((row, i) => {
-        const line = make("tr");
-        row.forEach((cell, j) => {
-          const element = make(i && j ? "td" : "th", "", cell);
-          if (!i || !j) element.scope = i ? "row" : "col";
-          line.append(element);
-        });
-        table.append(line);
-      });
-      $("scores").append(table);
-      $("scores").hidden = false;
-    }
+    fillTable($("scores"), data.table, data.caption);
+    fillTable($("comparison"), data.comparison, "");
+    $("verdict").textContent = data.verdict;
+    $("verdict").hidden = !data.verdict;
     $("notes").append(...data.notes.map((note) => make("li", "", note)));
     $("notes").hidden = !data.notes.length;
     const keys = solvable ? [["weight", `${edgeWord} weight 0 to 1`]] : [];

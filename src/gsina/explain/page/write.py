@@ -43,6 +43,8 @@ def write_page(
     summary: Sequence[tuple[str, str]] = (),
     scores_table: Sequence[Sequence[str]] = (),
     scores_caption: str = "",
+    comparison_table: Sequence[Sequence[str]] = (),
+    verdict: str = "",
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
@@ -63,6 +65,8 @@ def write_page(
         summary: Names and values to show on top.
         scores_table: A header row and the rows of a table.
         scores_caption: Caption of the table.
+        comparison_table: A table like it, of the model and its baselines.
+        verdict: What to think of the comparison.
         notes: Sentences to show on top.
         order: Name of the order that the graphs are given in, where sorting starts.
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
@@ -85,6 +89,8 @@ def write_page(
         "summary": [list(map(str, line)) for line in summary],
         "table": [list(map(str, row)) for row in scores_table],
         "caption": scores_caption,
+        "comparison": [list(map(str, row)) for row in comparison_table],
+        "verdict": verdict,
         "notes": list(map(str, notes)),
         "order": order,
         "molecules": molecules,
