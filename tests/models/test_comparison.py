@@ -49,12 +49,12 @@ def test_the_best_baseline_is_the_rival(trained: tuple[Model, Dataset]) -> None:
     found = compare(model, rivals, data)
     assert found["rival"] == "forest"
     assert found["difference"] < 0
-    assert found["verdict"].startswith("random forest is best on validation data (accuracy 100.0 %")
+    assert found["verdict"].startswith("Best on validation data: random forest (accuracy 100.0 %")
     assert found["rows"] == len(data.val)
     worse = compare(model, rivals[:1], data)
     assert worse["difference"] > 0
     assert worse["low"] > 0
-    assert worse["verdict"].startswith("gsina is best")
+    assert worse["verdict"].startswith("Best on validation data: gsina")
     assert "is more than noise" in worse["verdict"]
     assert compare(model, rivals, data) == found  # the same resamples
     table = main_scores("gsina", model.metrics, found, "accuracy")

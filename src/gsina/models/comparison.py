@@ -155,20 +155,20 @@ def _verdict(result: dict[str, Any], own: str, found: dict[str, float], metric: 
     """Which is best on validation data, and whether the difference is more than noise."""
     rival, difference = result["rival"], result["difference"]
     if math.isnan(difference):
-        return f"{metric.label} is not defined on the validation data, so nothing is compared."
+        return f"Nothing is compared: {metric.label} is not defined on the validation data."
     better, worse = (own, rival) if difference >= 0 else (rival, own)
     text = (
-        f"{LABELS.get(better, better)} is best on validation data ({metric.label} "
-        f"{metric.text(found[better])}, {LABELS.get(worse, worse)} {metric.text(found[worse])})"
+        f"Best on validation data: {LABELS.get(better, better)} ({metric.label} "
+        f"{metric.text(found[better])}; {LABELS.get(worse, worse)} {metric.text(found[worse])})"
     )
     low, high = result["low"], result["high"]
     if math.isnan(low):
-        return f"{text}; {result['rows']} rows are too few to tell whether that is noise."
+        return f"{text}. The {result['rows']} rows are too few to tell whether that is noise."
     low, high = (low, high) if difference >= 0 else (-high, -low)
     factor, unit, digits = (100, " points", 1) if metric.unit == "%" else (1, "", 3)
     noise = "is more than noise" if low > 0 else "may be noise"
     return (
-        f"{text}; the difference {noise}: {factor * low:.{digits}f} to "
+        f"{text}. The difference {noise}: {factor * low:.{digits}f} to "
         f"{factor * high:.{digits}f}{unit} in 95 % of {result['resamples']} resamples of the "
         f"{result['rows']:,} rows."
     )

@@ -115,7 +115,7 @@ def run(
         if model.baselines:
             save_model(out / MODEL, model)  # again, with them on its card
         if report:
-            write_report(out / REPORT, model, dataset)
+            write_report(out / REPORT, model, dataset, trained.records)
         # Last: a run with a result is a finished one.
         save_json(out / RESULT, result)
     return Run(model, dataset, result)
