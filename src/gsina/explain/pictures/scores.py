@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -104,14 +106,14 @@ def _learning(model: Model, records: Sequence[Mapping[str, Any]]) -> ScorePictur
     epochs = np.arange(1, len(records) + 1)
     axes.plot(epochs, [sum(one["train"].values()) for one in records], color=GREY, lw=1.5)
     axes.yaxis.label.set_color(GREY)
-    scores: Axes = axes.twinx()  # type: ignore[assignment]
+    scores = axes.twinx()
     _plain(scores)
     scores.spines["right"].set_visible(True)
     values = [one["val"].get(metric, math.nan) for one in records]
     mark = "." if len(records) < 30 else ""
     scores.plot(epochs, values, color=COLOURS[0], lw=1.8, marker=mark)
     scores.set_ylabel(f"validation {metric_label(metric)}", color=COLOURS[0])
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     caption = "Training loss (grey) and the metric that selects the epoch (blue)"
     if 0 <= best < len(records):
         scores.axvline(best + 1, color=INK, lw=1, ls=":")
@@ -183,13 +185,16 @@ def _confusion(names: Sequence[str], guess: Tensor, y: Tensor) -> ScorePicture:
         share = count / whole[row, 0]
         corner = column - 0.48, row - 0.48
         colour = COLOURS[0] if row == column else COLOURS[1]
-        axes.add_patch(_square(corner, colour, 0.04 + 0.66 * share))
+        alpha = 0.04 + 0.66 * share
+        axes.add_patch(Rectangle(corner, 0.96, 0.96, facecolor=colour, alpha=alpha, linewidth=0))
         size = 9 if len(shown) <= 6 else 7
         axes.text(column, row, f"{count:.0f}", ha="center", va="center", color=INK, fontsize=size)
     places = range(len(shown))
     texts = [_short(names[one]) for one in shown.tolist()]
-    turned = {"rotation": 45, "ha": "right"} if len(shown) > 4 else {}
-    axes.set_xticks(places, texts, **turned)
+    axes.set_xticks(places, texts)
+    if len(shown) > 4:
+        for label in axes.get_xticklabels():
+            label.set(rotation=45, ha="right")
     axes.set_yticks(places, texts)
     axes.set(xlim=(-0.5, len(shown) - 0.5), ylim=(len(shown) - 0.5, -0.5))
     axes.tick_params(length=0)
@@ -250,15 +255,9 @@ def _unit(axes: Axes) -> None:
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
 
-def _legend(axes: Axes, where: str) -> None:
+def _legend(axes: Axes, where: Literal["best", "lower right", "upper left"]) -> None:
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc=where, fontsize=8.5, frameon=False, labelcolor=INK)
-
-
-def _square(corner: tuple[float, float], colour: str, alpha: float) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(corner, 0.96, 0.96, facecolor=colour, alpha=alpha, linewidth=0)
 
 
 def _done(figure: Figure, title: str, caption: str) -> ScorePicture:
