@@ -51,6 +51,12 @@ OTHER_ATTENTION = (
     "The weights are the model's own until a slider is moved; a slider solves the soft top-r in "
     "every graph, which this model does not do, so it keeps only the order of the edges."
 )
+#: Where the weights are found afterwards.
+POST_HOC = (
+    "This model has no attention. The weights are those of {}, which looks for the edges that the "
+    "finished model needs for its answer: they explain the answer afterwards and had no part in "
+    "it. A slider solves the soft top-r in every graph, which keeps only the order of the edges."
+)
 
 
 def write_report(
@@ -157,6 +163,7 @@ def page(
     order: str = "Order in the file",
     named: bool = True,
     pictures: Sequence[tuple[str, str]] = (),
+    explainer: str = "",
 ) -> None:
     """Write graphs as a page, with the model's own budget, temperature and weights.
 
@@ -176,10 +183,13 @@ def page(
         order: Name of the order that the graphs are in.
         named: Whether names come from the file: those of molecules are SMILES.
         pictures: Pictures of scores as ``svg`` elements, with captions.
+        explainer: Who found the weights of edges, if they are not the model's own attention.
     """
     config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
-    if attends and not solved and whole is None:
+    if attends and explainer:
+        notes = (*notes, POST_HOC.format(explainer))
+    elif attends and not solved and whole is None:
         notes = (*notes, OTHER_ATTENTION)
     molecules = named and _molecules(model)
     task: Task = replace(model.task, level="graph")
@@ -210,6 +220,7 @@ def page(
         comparison_table=comparison_table(model),
         verdict=model.baselines.get("verdict", ""),
         pictures=pictures,
+        explainer=explainer,
         notes=notes,
         order=order,
         molecules=molecules,

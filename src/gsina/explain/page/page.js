@@ -247,13 +247,16 @@
       if (document.activeElement !== $(id)) $(id).value = text;
     }
     $("reset").disabled = atModel();
-    $("whose").textContent = atModel() ? "Shown are the model’s own weights."
-      : `Shown are weights for this ${counted ? "budget" : "r"} and τ${whole ? " over the whole graph" : ""}, not the model’s.`;
+    const whose = data.explainer ? `those of ${data.explainer}` : "the model’s";
+    $("whose").textContent = !atModel()
+      ? `Shown are weights for this ${counted ? "budget" : "r"} and τ${whole ? " over the whole graph" : ""}, not ${whose}.`
+      : data.explainer ? `Shown are the weights of ${data.explainer}.` : "Shown are the model’s own weights.";
   }
 
   function startSliders() {
     $("solve").hidden = !solvable;
     $("without").hidden = solvable || !graphs.length;
+    if (data.explainer) $("reset").textContent = `Reset to ${data.explainer}’s`;
     if (counted) {
       const most = whole ? whole.edges : Math.max(1, ...graphs.map((graph) => graph.ends.length / 2));
       $("ratio").labels[0].textContent = `Number of ${edgeWord}s kept per graph`;

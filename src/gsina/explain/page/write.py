@@ -46,6 +46,7 @@ def write_page(
     comparison_table: Sequence[Sequence[str]] = (),
     verdict: str = "",
     pictures: Sequence[tuple[str, str]] = (),
+    explainer: str = "",
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
@@ -69,6 +70,7 @@ def write_page(
         comparison_table: A table like it, of the model and its baselines.
         verdict: What to think of the comparison.
         pictures: Pictures of scores, each an ``svg`` element that is trusted, and a caption.
+        explainer: Whose weights are shown, if they are not the model's own.
         notes: Sentences to show on top.
         order: Name of the order that the graphs are given in, where sorting starts.
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
@@ -93,6 +95,7 @@ def write_page(
         "caption": scores_caption,
         "comparison": [list(map(str, row)) for row in comparison_table],
         "verdict": verdict,
+        "explainer": explainer,
         "notes": list(map(str, notes)),
         "order": order,
         "molecules": molecules,
