@@ -24,8 +24,8 @@ from gsina.training.evaluate import Predictions, score
 
 #: What people read for the names of baselines.
 LABELS = {"erm": "ERM", "forest": "random forest"}
-#: Resamples; of very many targets fewer, as each is scored in each of them.
-RESAMPLES, FEWEST, MOST_SCORED = 500, 100, 6000
+#: Resamples; fewer where there are so many labels that more would take minutes.
+RESAMPLES, FEWEST, MOST_LABELS = 500, 100, 5_000_000
 #: The share of differences outside the interval.
 OUTSIDE = 0.05
 
@@ -142,7 +142,7 @@ def _differences(
     """Differences of the main metric on resampled rows; NaN where it is not defined."""
     task, metric = model.task, METRICS[model.task.metric]
     draw = torch.Generator().manual_seed(seed)
-    most = MOST_SCORED // max(1, task.outputs)
+    most = MOST_LABELS // max(1, left.numel())
     differences = []
     for _ in range(min(RESAMPLES, max(FEWEST, most))):
         rows = torch.randint(len(y), (len(y),), generator=draw)
