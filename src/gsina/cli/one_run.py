@@ -27,12 +27,13 @@ NAMED = 12
 
 
 class PlannedRun(NamedTuple):
-    """A recipe and seed to run, the folder of the run, and what is repeated, if anything."""
+    """A recipe and seed to run, the folder, what is repeated, and whether there are baselines."""
 
     recipe: Recipe
     seed: int
     out: Path
     repeats: Repeats | None = None
+    baselines: bool = False
 
 
 def run_one(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
@@ -55,11 +56,11 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
     """Train as the first process, which alone writes files and prints."""
     from gsina.runs.folder import claim, note_run
 
-    recipe, seed, out, _ = plan
+    recipe, seed, out, _, baselines = plan
     claim(out, recipe, seed, resume=resume, force=force)
     with resumable(out, threads):
         dataset = recipe.judge(load_with_bar(recipe.data))
-        note_run(out, recipe, seed, dataset, resume=resume)
+        note_run(out, recipe, seed, dataset, resume=resume, baselines=baselines)
         ranks.agree("the data are prepared")
         introduce(plan, dataset, ranks)
         finished = train(plan, dataset, resume, ranks)
@@ -79,6 +80,7 @@ def train(plan: PlannedRun, dataset: Dataset, resume: bool, ranks: Ranks | None 
             resume=resume,
             dataset=dataset,
             ranks=ranks,
+            baselines=plan.baselines,
             listeners=[bar],
         )
 
@@ -89,10 +91,11 @@ def resumable(out: Path, threads: int | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from gsina.runs.folder import folders_of
+        from gsina.runs.folder import BASELINES, folders_of
         from gsina.training.checkpoint import saved_epochs
 
-        epochs = sum(map(saved_epochs, folders_of(out)))
+        folders = *folders_of(out), out / BASELINES / "erm"
+        epochs = sum(map(saved_epochs, folders))
         show.say(f"interrupted; {epochs} whole epochs are saved in {out}.")
         extra = () if threads is None else ("--threads", str(threads))
         again = options.command("train", "--out", out, "--resume", *extra)
@@ -144,6 +147,11 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
     show.console.print(show.metrics_table(result))
     if result["targets"]:
         show.console.print(show.targets_table(result))
+    if result["baselines"].get("metrics"):
+        show.console.print(show.baselines_table(result))
+    for said in ("verdict", "left_out"):
+        if said in result["baselines"]:
+            show.say(result["baselines"][said])
     if result["ratios_tried"]:
         tried = ", ".join(
             f"{ratio}: {metric_text(value, result['metric'])}"

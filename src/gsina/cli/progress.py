@@ -126,6 +126,21 @@ class Epochs:
             seconds = record["seconds"] + record["seconds_validation"]
             show.say(f"{self.label} {self._state(self.done)}  {seconds:.1f} s per epoch")
 
+    def on_part(self, name: str, done: int, of: int) -> None:
+        """Something that has no epochs goes on; elsewhere than on a terminal its start is told."""
+        if self.label != name:
+            self._stop(True)
+            self.label = name
+            if show.console.is_terminal:
+                self._bar = Bar(name, of)
+            else:
+                show.say(name)
+        if self._bar is not None:
+            self._bar.move(done, f"{done:,} of {of:,}")
+            if done == of:
+                self._bar.stop()
+                self._bar = None
+
     def _show(self, passed: float) -> None:
         assert self._bar is not None
         self._bar.move(passed, self._state(passed))

@@ -24,7 +24,7 @@ def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None
     from gsina.training.distributed import join
     from gsina.training.versions import versions
 
-    recipe, seed, out, repeats = plan
+    recipe, seed, out, repeats = plan[:4]
     assert repeats is not None
     if not join(versions()).alone:
         raise InputError(

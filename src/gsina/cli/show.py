@@ -201,6 +201,20 @@ def targets_table(result: dict[str, Any]) -> Table:
     return table
 
 
+def baselines_table(result: dict[str, Any]) -> Table:
+    """The main metric of the model and of its baselines, split by split."""
+    from gsina.models.comparison import main_scores
+
+    metric, splits = result["metric"], in_order(result["metrics"])
+    heads = (split_name(split, result["shifted"]) for split in splits)
+    table = numbers_table(metric_label(metric), *heads)
+    method = result["recipe"]["method"]["name"]
+    scores = main_scores(method, result["metrics"], result["baselines"], metric)
+    for name, row in scores.items():
+        table.add_row(name, *(row.get(split, "-") for split in splits))
+    return table
+
+
 def clock(seconds: float) -> str:
     """Seconds as on a clock: ``0:42``, ``3:20``, ``2:05:00``."""
     minutes, rest = divmod(round(seconds), 60)

@@ -109,6 +109,15 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in --out.")] = False,
+    baseline: Annotated[
+        bool | None,
+        typer.Option(
+            "--baseline/--no-baseline",
+            help="Train ERM with the same network, and for molecules a random forest on Morgan "
+            "fingerprints, to compare with; by default for your own files.",
+            show_default=False,
+        ),
+    ] = None,
     show_recipe: Annotated[
         bool,
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
@@ -121,8 +130,9 @@ def train(
 
     Every option has a default: for your own file one that suits most data, for a
     named dataset that of its published recipe with this network and method, if
-    there is one. A run ends with a table of scores, a folder with the model, and
-    a page of explained graphs to open in a browser.
+    there is one. A run ends with a table of scores, beside those of baselines for
+    your own file, a folder with the model, and a page of explained graphs to open
+    in a browser.
 
     \b
     [bold]Examples[/]
@@ -176,9 +186,15 @@ def train(
         request.format()  # refuses a wrong name before torch is imported
     options.use_threads(threads)
     plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
+    plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
         given = given_only(
-            seed=seed, seeds=seeds, folds=folds, out=None if again else out, force=force or None
+            seed=seed,
+            seeds=seeds,
+            folds=folds,
+            out=None if again else out,
+            force=force or None,
+            baseline=baseline,
         )
         for name in given:
             raise InputError(
@@ -249,6 +265,16 @@ def _plan(
         if repeats is not None:
             out = out.with_name(f"{out.name}-{'folds' if repeats.folds else 'seeds'}")
     return PlannedRun(recipe, seed, out, repeats)
+
+
+def _wants_baselines(plan: PlannedRun, asked: bool | None, resume: bool) -> bool:
+    """As asked, or as the run to resume began, or for users' files only."""
+    from gsina.runs.folder import has_baselines
+    from gsina.runs.recipe import FileData
+
+    begun = has_baselines(plan.out) if resume else None
+    wanted = begun if asked is None else asked
+    return isinstance(plan.recipe.data, FileData) if wanted is None else wanted
 
 
 def _show(recipe: Recipe) -> None:

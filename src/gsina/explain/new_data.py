@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gsina.errors import InputError
+from gsina.explain.posthoc.explainers import explain_split
 from gsina.explain.report import node_page, page
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.scaling import apply_scaling
+from gsina.methods.base import PlainMethod
 from gsina.models.answers import NOT_FINITE, confidence, truth
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, read_files
@@ -20,6 +23,8 @@ from gsina.training.evaluate import Predictions
 
 #: The scores on the page of new data are not scores of that data.
 THEN = "scores of the model when it was trained"
+#: Explains models without attention: long enough that weights can leave the middle.
+EXPLAINER, EXPLAINER_NAME = "gnnexplainer,steps=500,learning_rate=0.1", "GNNExplainer"
 
 
 class RankedGraph(NamedTuple):
@@ -92,11 +97,15 @@ def _explain_rows(
         why = f" (the first: {summary.first_reason})" if summary.first_reason else ""
         raise InputError(f"{file} has no row that can be read{why}, so there is nothing to show.")
     best.sort(reverse=True)
+    graphs = PackedGraphs.join([one.graph for one in best])
+    own = Predictions.join([one.prediction for one in best])
+    shown = explained(model, graphs, own)
     page(
         path=out,
         model=model,
-        graphs=PackedGraphs.join([one.graph for one in best]),
-        predictions=Predictions.join([one.prediction for one in best]),
+        graphs=graphs,
+        predictions=shown,
+        explainer="" if shown is own else EXPLAINER_NAME,
         names=[one.name for one in best],
         name=file,
         summary=[
@@ -108,6 +117,29 @@ def _explain_rows(
         order=_order(model),
     )
     return summary
+
+
+def explained(model: Model, graphs: PackedGraphs, found: Predictions) -> Predictions:
+    """Predictions with weights of edges: the model's own, or those of :data:`EXPLAINER`.
+
+    As they are where the model attends, where nodes are predicted, and for networks that
+    explainers cannot mask.
+
+    Args:
+        model: The model.
+        graphs: The graphs.
+        found: The model's predictions for these.
+    """
+    method = model.method
+    plain = isinstance(method, PlainMethod) and model.task.level == "graph"
+    if found.edge is not None or not plain or not graphs.edge_index.size(1):
+        return found
+    assert isinstance(method, PlainMethod)
+    (scaled,) = apply_scaling(model.featuriser.get("scaling", {}), graphs)
+    try:
+        return replace(found, edge=explain_split(method, scaled, EXPLAINER))
+    except ValueError:  # a network that sends no messages along the edges
+        return found
 
 
 def _explain_nodes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import WholeGraph, page_graphs, write_page
+from gsina.explain.pictures.scores import score_pictures
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
@@ -20,6 +21,8 @@ from gsina.graphs.split_names import SPLITS
 from gsina.graphs.task import Task
 from gsina.metrics import metric_label
 from gsina.models.answers import class_names, target_names
+from gsina.models.comparison import main_scores
+from gsina.models.imbalance import counted_labels
 from gsina.models.model import Model
 from gsina.models.train import split_in_words
 from gsina.nn.attention import GraphSinkhornAttention
@@ -48,16 +51,32 @@ OTHER_ATTENTION = (
     "The weights are the model's own until a slider is moved; a slider solves the soft top-r in "
     "every graph, which this model does not do, so it keeps only the order of the edges."
 )
+#: Where the weights are found afterwards.
+POST_HOC = (
+    "This model has no attention. The weights are those of {}, which looks for the edges that the "
+    "finished model needs for its answer: they explain the answer afterwards and had no part in "
+    "it. A slider solves the soft top-r in every graph, which keeps only the order of the edges."
+)
 
 
-def write_report(path: Path, model: Model, dataset: Dataset) -> None:
+def write_report(
+    path: Path, model: Model, dataset: Dataset, records: Sequence[Mapping[str, Any]] = ()
+) -> None:
     """The page of up to 500 test graphs, or of the neighbourhoods of 100 test nodes.
 
-    Of several test splits, and at node level of several graphs in one, the first is shown.
+    Of several test splits, and at node level of several graphs in one, the first is shown. Pictures
+    show the training, and the answers to all rows of that split.
+
+    Args:
+        path: The page.
+        model: The model.
+        dataset: Its data.
+        records: The epochs of its training.
     """
     tests = [split for split in dataset.splits if split.split("-")[0] == "test"]
     split = tests[0] if tests else "val"
     graphs, name, origin = dataset.splits[split], dataset.name, dataset.origin
+    pictures = _pictures(model, graphs, split, records)
     summary = [
         ("model", f"{model.architecture.method} on {model.architecture.backbone}"),
         ("split", split_in_words(dataset)),
@@ -69,7 +88,9 @@ def write_report(path: Path, model: Model, dataset: Dataset) -> None:
         chosen = _some(ids, PAGE_NODES)
         summary.append(("shown", f"{len(chosen)} of {len(ids)} nodes of the {split} split"))
         names = origin.names.get("all") or tuple(map(str, range(count)))
-        node_page(path, model, graphs, chosen, names, name, summary, dataset.notes)
+        node_page(
+            path, model, graphs, chosen, names, name, summary, dataset.notes, pictures=pictures
+        )
         return
     chosen = _some(torch.arange(len(graphs)), PAGE_GRAPHS)
     summary.append(("shown", f"{len(chosen)} of {len(graphs)} graphs of the {split} split"))
@@ -77,7 +98,18 @@ def write_report(path: Path, model: Model, dataset: Dataset) -> None:
     known = origin.names.get(split)
     shown = [known[i] if known else f"{split} {i + 1}" for i in chosen.tolist()]
     found = model.predict(graphs)
-    page(path, model, graphs, found, shown, name, summary, dataset.notes, named=known is not None)
+    page(
+        path,
+        model,
+        graphs,
+        found,
+        shown,
+        name,
+        summary,
+        dataset.notes,
+        named=known is not None,
+        pictures=pictures,
+    )
 
 
 def node_page(
@@ -130,6 +162,8 @@ def page(
     scores_caption: str = "",
     order: str = "Order in the file",
     named: bool = True,
+    pictures: Sequence[tuple[str, str]] = (),
+    explainer: str = "",
 ) -> None:
     """Write graphs as a page, with the model's own budget, temperature and weights.
 
@@ -148,10 +182,14 @@ def page(
         scores_caption: What the table of scores holds.
         order: Name of the order that the graphs are in.
         named: Whether names come from the file: those of molecules are SMILES.
+        pictures: Pictures of scores as ``svg`` elements, with captions.
+        explainer: Who found the weights of edges, if they are not the model's own attention.
     """
     config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
-    if attends and not solved and whole is None:
+    if attends and explainer:
+        notes = (*notes, POST_HOC.format(explainer))
+    elif attends and not solved and whole is None:
         notes = (*notes, OTHER_ATTENTION)
     molecules = named and _molecules(model)
     task: Task = replace(model.task, level="graph")
@@ -179,11 +217,33 @@ def page(
         summary=[("predicts", predicts(model)), *summary],
         scores_table=scores_table(model),
         scores_caption=scores_caption,
+        comparison_table=comparison_table(model),
+        verdict=model.baselines.get("verdict", ""),
+        pictures=pictures,
+        explainer=explainer,
         notes=notes,
         order=order,
         molecules=molecules,
         whole=whole,
     )
+
+
+def _pictures(
+    model: Model, graphs: PackedGraphs, split: str, records: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    """Pictures of the training and of the answers to a split, with captions."""
+    y = counted_labels(graphs, model.task)
+    if y is None:
+        return []
+    logits = model.predict(graphs).logits
+    if model.task.level == "node" and graphs.mask is not None:
+        logits = logits[graphs.mask]
+    pictures = score_pictures(model, logits, y, records)
+    where = f"{SPLITS.get(split, split)} rows"
+    return [
+        (one.svg, one.caption if one.title == "Training" else f"{one.caption} ({len(y):,} {where})")
+        for one in pictures
+    ]
 
 
 def _molecules(model: Model) -> bool:
@@ -224,6 +284,16 @@ def scores_table(model: Model) -> list[list[str]]:
         for split, row in model.metrics.items()
     ]
     return [["split", *(metric_label(name) for name in names)], *rows] if rows else []
+
+
+def comparison_table(model: Model) -> list[list[str]]:
+    """The main metric of the model and its baselines by split, with a header; empty without any."""
+    if not model.baselines.get("metrics"):
+        return []
+    metric, splits = model.task.metric, list(model.metrics)
+    scores = main_scores(model.architecture.method, model.metrics, model.baselines, metric)
+    rows = [[name, *(row.get(split, "-") for split in splits)] for name, row in scores.items()]
+    return [[metric_label(metric), *(SPLITS.get(split, split) for split in splits)], *rows]
 
 
 def _some(ids: Tensor, most: int) -> Tensor:

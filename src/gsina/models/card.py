@@ -7,6 +7,8 @@ import math
 from gsina.errors import InputError
 from gsina.formats import format_of
 from gsina.graphs.split_names import SPLITS
+from gsina.metrics import metric_label
+from gsina.models.comparison import main_scores
 from gsina.models.model import Model
 
 
@@ -30,7 +32,7 @@ def model_card(model: Model) -> str:
     if settings:
         text = ", ".join(f"{name} {value}" for name, value in settings.items())
         lines.append(f"- **Settings**: {_text(text)}")
-    lines += ["", *_scores(model)]
+    lines += ["", *_scores(model), *_baselines(model)]
     lines += [
         "## Use",
         "",
@@ -103,6 +105,26 @@ def _scores(model: Model) -> list[str]:
         cells = " | ".join(_number(row.get(name)) for name in names)
         lines.append(f"| {SPLITS.get(split, _text(split))} | {cells} |")
     return [*lines, ""]
+
+
+def _baselines(model: Model) -> list[str]:
+    """The main metric beside that of the baselines, and what to think of it."""
+    if not model.baselines.get("metrics"):
+        return []
+    metric = model.task.metric
+    scores = main_scores(model.architecture.method, model.metrics, model.baselines, metric)
+    lines = [
+        "## Baselines",
+        "",
+        f"| {metric_label(metric)} | "
+        + " | ".join(SPLITS.get(split, _text(split)) for split in model.metrics)
+        + " |",
+        "|---|" + "---:|" * len(model.metrics),
+    ]
+    for name, row in scores.items():
+        cells = " | ".join(row.get(split, "-") for split in model.metrics)
+        lines.append(f"| {_text(name)} | {cells} |")
+    return [*lines, "", _text(model.baselines.get("verdict", "")), ""]
 
 
 def _number(value: float | None) -> str:

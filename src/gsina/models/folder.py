@@ -95,6 +95,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             class_names=tuple(_hashable(name) for name in meta["class_names"]),
             scale=None if scale is None else Scale(tuple(scale["mean"]), tuple(scale["std"])),
             calibration=_calibration(meta.get("calibration", {})),
+            baselines=meta.get("baselines", {}),
             **{name: meta[name] for name in RECORD},
         )
         digest = str(meta["weights"])
@@ -148,6 +149,7 @@ def _describe(model: Model) -> dict[str, Any]:
         "class_names": [_plain(name) for name in model.class_names],
         "scale": None if model.scale is None else asdict(model.scale),
         "calibration": asdict(model.calibration),
+        "baselines": model.baselines,
         **{name: getattr(model, name) for name in RECORD},
     }
 

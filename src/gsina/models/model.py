@@ -162,6 +162,8 @@ class Model:
         calibration: How logits become probabilities and decisions.
         reference: What it knows of its validation and training data, to say how far to trust it;
             ``None`` for models of earlier versions.
+        baselines: What it was compared with, as :func:`gsina.models.comparison.compare` gives it;
+            empty if with nothing.
     """
 
     method: Method
@@ -178,6 +180,7 @@ class Model:
     created: str = ""
     calibration: Calibration = field(default_factory=Calibration)
     reference: Reference | None = None
+    baselines: dict[str, Any] = field(default_factory=dict)
 
     @property
     def coding(self) -> Classes | Numbers:

@@ -2,9 +2,9 @@
 
 ``recipe.toml`` says what is run, ``run.json`` with which seed and on which content of a file. Then
 come ``checkpoint.safetensors`` and ``log.jsonl``, and at the end ``model/``, ``report.html`` and
-``result.json``; ``unreadable.csv`` lists the rows of a file that could not be read. Folders of
-version 0.1 had the recipe in ``run.json``. For a folder of several runs see
-:mod:`gsina.runs.repeats`.
+``result.json``; ``unreadable.csv`` lists the rows of a file that could not be read, ``baselines/``
+keeps what the model is compared with. Folders of version 0.1 had the recipe in ``run.json``. For a
+folder of several runs see :mod:`gsina.runs.repeats`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from gsina.training.checkpoint import FILE as CHECKPOINT
 FORMAT = 2
 RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
 UNREADABLE, PREDICTIONS, MODEL = "unreadable.csv", "predictions.csv", "model"
+BASELINES = "baselines"
 #: The weights of a run of version 0.1 on a named dataset.
 OLD_WEIGHTS = "model.safetensors"
 #: Everything that a run writes, besides its model.
@@ -79,6 +80,12 @@ def repeat_names(repeats: dict[str, Any]) -> list[str]:
     return [*(f"seed-{seed}" for seed in seeds), *(f"fold-{fold}" for fold in range(folds))]
 
 
+def has_baselines(out: Path) -> bool | None:
+    """Whether the run in a folder has baselines beside it; ``None`` if there is no run."""
+    noted = _noted(out)
+    return bool(noted.get("baselines", False)) if noted else None
+
+
 def check_version(out: Path) -> None:
     """Refuse the folder of a newer version."""
     if _noted(out).get("format", 1) > FORMAT:
@@ -99,7 +106,7 @@ def alone_in(out: Path) -> Iterator[None]:
         InputError: Another process trains into it, or a folder inside is a link to elsewhere.
     """
     check_folder(out)
-    for folder in (out / MODEL, *_folders(out)[1:]):
+    for folder in (out / MODEL, *folders_of(out)[1:]):
         refuse_link(folder)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
@@ -108,7 +115,7 @@ def alone_in(out: Path) -> Iterator[None]:
                 raise InputError(
                     f"another process is training into {out}; wait for it, or choose another --out."
                 )
-            for folder in (out / MODEL, *_folders(out)):
+            for folder in (out / MODEL, *folders_of(out)):
                 remove_leftovers(folder)
             yield
     finally:
@@ -177,6 +184,7 @@ def note_run(
     *,
     resume: bool = False,
     repeats: dict[str, Any] | None = None,
+    baselines: bool = False,
 ) -> None:
     """Note in the folder which run it holds, and the rows of its file that could not be read.
 
@@ -187,6 +195,7 @@ def note_run(
         dataset: The data.
         resume: Whether the run in the folder continues; otherwise its leftovers are removed.
         repeats: Which runs it is to hold, if several.
+        baselines: Whether baselines are trained beside it.
 
     Raises:
         InputError: The run was started on other content of the file.
@@ -197,7 +206,8 @@ def note_run(
                 shutil.rmtree(folder / MODEL, ignore_errors=True)
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(out / MODEL, ignore_errors=True)
+        for name in (MODEL, BASELINES):
+            shutil.rmtree(out / name, ignore_errors=True)
     content = dataset.origin.fingerprint
     before = _noted(out).get("fingerprint") or content
     if before != content:
@@ -206,8 +216,9 @@ def note_run(
             "start again with --force."
         )
     save_text(out / RECIPE, to_toml(recipe.model_dump()))
-    noted = {"format": FORMAT, "seed": seed, "fingerprint": content}
-    save_json(out / RUN, noted | ({"repeats": repeats} if repeats else {}))
+    noted: dict[str, Any] = {"format": FORMAT, "seed": seed, "fingerprint": content}
+    noted |= {"baselines": baselines} | ({"repeats": repeats} if repeats else {})
+    save_json(out / RUN, noted)
     if dataset.origin.unreadable:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")

@@ -16,6 +16,7 @@ from gsina.methods import Method, build_method
 from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.train import Trained, score_splits, train_model
+from gsina.runs.baselines import compare_with_baselines
 from gsina.runs.folder import MODEL, REPORT, RESULT
 from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
@@ -49,6 +50,7 @@ def run(
     device: str = "cpu",
     ranks: Ranks | None = None,
     report: bool = True,
+    baselines: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> Run:
     """Train a recipe under a seed and evaluate the selected weights on every split.
@@ -66,6 +68,7 @@ def run(
         ranks: The processes that train together; only the first of them evaluates and writes, and
             the others get an empty result.
         report: Whether to write the page of test graphs into ``out``.
+        baselines: Whether to train ERM, and for molecules a forest, and to compare with them.
         listeners: Notified of the progress.
     """
     dataset = recipe.judge(recipe.data.load() if dataset is None else dataset)
@@ -91,13 +94,28 @@ def run(
             return Run(model, dataset, {})
     scores, targets = score_splits(model, dataset)
     model = replace(model, metrics=scores)
-    result = describe(recipe, seed, trained, model, dataset, session) | {"targets": targets}
     if out is not None:
         if recipe.auto_ratio or recipe.ensemble > 1:  # of what was kept; all are in their folders
             write_log(out / "log.jsonl", trained.records)
         save_model(out / MODEL, model)
+    if baselines:
+        compared = compare_with_baselines(
+            recipe,
+            seed,
+            model,
+            dataset,
+            out=out,
+            resume=resume,
+            device=device,
+            listeners=listeners,
+        )
+        model = replace(model, baselines=compared)
+    result = describe(recipe, seed, trained, model, dataset, session) | {"targets": targets}
+    if out is not None:
+        if model.baselines:
+            save_model(out / MODEL, model)  # again, with them on its card
         if report:
-            write_report(out / REPORT, model, dataset)
+            write_report(out / REPORT, model, dataset, trained.records)
         # Last: a run with a result is a finished one.
         save_json(out / RESULT, result)
     return Run(model, dataset, result)
@@ -124,6 +142,7 @@ def describe(
         "recipe": recipe.model_dump(),
         "seed": seed,
         "metrics": model.metrics,
+        "baselines": model.baselines,
         "metric": dataset.task.metric,
         "shifted": dataset.shifted,
         "selection": recipe.selection.rule,

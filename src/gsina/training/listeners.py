@@ -28,6 +28,10 @@ class Listener(Protocol):
         """An epoch has passed; errors of a single target are in its units."""
         return
 
+    def on_part(self, name: str, done: int, of: int) -> None:
+        """So much is done of something that has no epochs, such as the trees of a forest."""
+        return
+
 
 class OnEpoch(Listener):
     """Calls a function with the record of every epoch."""

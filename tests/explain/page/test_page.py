@@ -252,6 +252,9 @@ def test_all_text_comes_through_as_it_is(tmp_path: Path) -> None:
         budget=HALF,
         summary=[(NASTY, NASTY)],
         scores_table=[(NASTY,)],
+        comparison_table=[(NASTY,)],
+        verdict=NASTY,
+        pictures=[("<svg></svg>", NASTY)],
         notes=[NASTY],
     )
     text = page.read_text(encoding="utf-8")
@@ -261,6 +264,7 @@ def test_all_text_comes_through_as_it_is(tmp_path: Path) -> None:
     assert (
         data["title"] == data["summary"][0][1] == data["table"][0][0] == data["notes"][0] == NASTY
     )
+    assert data["comparison"][0][0] == data["verdict"] == NASTY
     assert data["graphs"][0]["name"] == data["graphs"][1]["labels"][7] == NASTY
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import page_cases
+from gsina.explain.pictures.inline import INK, to_inline_svg
 from processes import wait_until
 
 pytestmark = pytest.mark.browser
@@ -62,3 +64,32 @@ def test_words_for_molecules_order_and_caption(show: Open) -> None:
     assert options == ["Most confident", "Least confident", "Name"]
     assert page.locator("#sort").input_value() == "order"
     assert page.locator("#scores caption").inner_text() == "scores of then"
+
+
+def test_words_for_baselines_and_an_explainer(show: Open) -> None:
+    figure = Figure(figsize=(3, 2))
+    figure.add_subplot().plot([1, 2], [2, 1], "o-", color=INK, label="<b>")
+    page = show(
+        page_cases.cycles(2),
+        dark=True,
+        width=400,
+        comparison_table=[("accuracy", "test"), ("ERM", "50.0 %")],
+        verdict="Best on validation data: <i>ERM</i>.",
+        pictures=[(to_inline_svg(figure, "curve"), "A curve of <i>answers</i>.")],
+        explainer="GNNExplainer",
+    )
+    assert page.locator("#comparison").inner_text().split() == [
+        *("accuracy", "test", "ERM", "50.0", "%")
+    ]
+    assert page.locator("#verdict").inner_text() == "Best on validation data: <i>ERM</i>."
+    assert page.locator("#pictures figcaption").inner_text() == "A curve of <i>answers</i>."
+    box = page.locator("#pictures svg").bounding_box()
+    assert 250 < box["width"] <= 400
+    line = page.locator("#pictures svg path[stroke=currentColor]").last
+    colour = line.evaluate("element => getComputedStyle(element).stroke")
+    assert colour == page.evaluate("getComputedStyle(document.body).color")
+    assert page.locator("#whose").inner_text() == "Shown are the weights of GNNExplainer."
+    page.locator("#ratio-number").fill("0.7")
+    assert "not those of GNNExplainer" in page.locator("#whose").inner_text()
+    page.locator("#reset").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -247,13 +247,16 @@
       if (document.activeElement !== $(id)) $(id).value = text;
     }
     $("reset").disabled = atModel();
-    $("whose").textContent = atModel() ? "Shown are the model’s own weights."
-      : `Shown are weights for this ${counted ? "budget" : "r"} and τ${whole ? " over the whole graph" : ""}, not the model’s.`;
+    const whose = data.explainer ? `those of ${data.explainer}` : "the model’s";
+    $("whose").textContent = !atModel()
+      ? `Shown are weights for this ${counted ? "budget" : "r"} and τ${whole ? " over the whole graph" : ""}, not ${whose}.`
+      : data.explainer ? `Shown are the weights of ${data.explainer}.` : "Shown are the model’s own weights.";
   }
 
   function startSliders() {
     $("solve").hidden = !solvable;
     $("without").hidden = solvable || !graphs.length;
+    if (data.explainer) $("reset").textContent = `Reset to ${data.explainer}’s`;
     if (counted) {
       const most = whole ? whole.edges : Math.max(1, ...graphs.map((graph) => graph.ends.length / 2));
       $("ratio").labels[0].textContent = `Number of ${edgeWord}s kept per graph`;
@@ -548,6 +551,24 @@
 
   /* ---- the head of the page ---- */
 
+  /** Rows of text as a table with a header; nothing without rows. */
+  function fillTable(place, rows, caption) {
+    if (!rows.length) return;
+    const table = make("table");
+    if (caption) table.append(make("caption", "", caption));
+    rows.forEach((row, i) => {
+      const line = make("tr");
+      row.forEach((cell, j) => {
+        const element = make(i && j ? "td" : "th", "", cell);
+        if (!i || !j) element.scope = i ? "row" : "col";
+        line.append(element);
+      });
+      table.append(line);
+    });
+    place.append(table);
+    place.hidden = false;
+  }
+
   function startHead() {
     $("title").textContent = data.title;
     for (const [name, value] of data.summary) {
@@ -556,21 +577,10 @@
       $("summary").append(line);
     }
     $("summary").hidden = !data.summary.length;
-    if (data.table.length) {
-      const table = make("table");
-      if (data.caption) table.append(make("caption", "", data.caption));
-      data.table.forEach((row, i) => {
-        const line = make("tr");
-        row.forEach((cell, j) => {
-          const element = make(i && j ? "td" : "th", "", cell);
-          if (!i || !j) element.scope = i ? "row" : "col";
-          line.append(element);
-        });
-        table.append(line);
-      });
-      $("scores").append(table);
-      $("scores").hidden = false;
-    }
+    fillTable($("scores"), data.table, data.caption);
+    fillTable($("comparison"), data.comparison, "");
+    $("verdict").textContent = data.verdict;
+    $("verdict").hidden = !data.verdict;
     $("notes").append(...data.notes.map((note) => make("li", "", note)));
     $("notes").hidden = !data.notes.length;
     const keys = solvable ? [["weight", `${edgeWord} weight 0 to 1`]] : [];

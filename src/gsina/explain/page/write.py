@@ -43,6 +43,10 @@ def write_page(
     summary: Sequence[tuple[str, str]] = (),
     scores_table: Sequence[Sequence[str]] = (),
     scores_caption: str = "",
+    comparison_table: Sequence[Sequence[str]] = (),
+    verdict: str = "",
+    pictures: Sequence[tuple[str, str]] = (),
+    explainer: str = "",
     notes: Sequence[str] = (),
     order: str = "Order in the file",
     molecules: bool = False,
@@ -63,6 +67,10 @@ def write_page(
         summary: Names and values to show on top.
         scores_table: A header row and the rows of a table.
         scores_caption: Caption of the table.
+        comparison_table: A table like it, of the model and its baselines.
+        verdict: What to think of the comparison.
+        pictures: Pictures of scores, each an ``svg`` element that is trusted, and a caption.
+        explainer: Whose weights are shown, if they are not the model's own.
         notes: Sentences to show on top.
         order: Name of the order that the graphs are given in, where sorting starts.
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
@@ -85,6 +93,9 @@ def write_page(
         "summary": [list(map(str, line)) for line in summary],
         "table": [list(map(str, row)) for row in scores_table],
         "caption": scores_caption,
+        "comparison": [list(map(str, row)) for row in comparison_table],
+        "verdict": verdict,
+        "explainer": explainer,
         "notes": list(map(str, notes)),
         "order": order,
         "molecules": molecules,
@@ -93,7 +104,7 @@ def write_page(
         "outputNames": [list(known) for known in names],
     }
     with write_aside(Path(path)) as file:
-        file.write(_fill(title, embed(data)).encode())
+        file.write(_fill(title, embed(data), _pictures(pictures)).encode())
 
 
 def embed(data: Any) -> str:
@@ -104,7 +115,26 @@ def embed(data: Any) -> str:
     return text
 
 
-def _fill(title: str, data: str) -> str:
+def _pictures(pictures: Sequence[tuple[str, str]]) -> str:
+    """Pictures that can be folded away; nothing without any."""
+    if not pictures:
+        return ""
+    figures = [
+        f'<figure role="img" aria-label="{html.escape(caption)}">{svg}\n'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+        for svg, caption in pictures
+    ]
+    return "\n".join(
+        [
+            '<details id="pictures" open><summary>Training and answers</summary>',
+            '<div class="pictures">',
+            *figures,
+            "</div></details>",
+        ]
+    )
+
+
+def _fill(title: str, data: str, pictures: str) -> str:
     """Put style, scripts and data into the template in one pass, so none is searched."""
     style = _asset("page.css")
     script = "\n".join(map(_asset, SCRIPTS))
@@ -119,6 +149,7 @@ def _fill(title: str, data: str) -> str:
         "STYLE": style,
         "SCRIPT": script,
         "DATA": data,
+        "PICTURES": pictures,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _asset("page.html"))
 

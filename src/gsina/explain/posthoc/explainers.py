@@ -18,7 +18,7 @@ from gsina.explain.posthoc.gnn_explainer import GNNExplainer
 from gsina.explain.posthoc.graphmask import GraphMask
 from gsina.explain.posthoc.pg_explainer import PGExplainer
 from gsina.graphs.packed import PackedGraphs
-from gsina.methods.erm import ERM
+from gsina.methods.base import PlainMethod
 
 __all__ = ["EXPLAINERS", "Explainer", "explain_split", "make_explainer", "sample_graphs"]
 
@@ -57,7 +57,7 @@ def sample_graphs(graphs: PackedGraphs, limit: int | None, seed: int = 0) -> Pac
 
 
 def explain_split(
-    method: ERM,
+    method: PlainMethod,
     graphs: PackedGraphs,
     explainer: str | Explainer,
     *,
@@ -66,7 +66,7 @@ def explain_split(
     seed: int = 0,
     progress: OnProgress | None = None,
 ) -> Tensor:
-    """Score every edge of a split by its share in what a trained ERM model predicts.
+    """Score every edge of a split by its share in what a trained plain network predicts.
 
     Args:
         method: The trained model; it is not changed.
@@ -83,11 +83,11 @@ def explain_split(
         is a ``limit``). The two directions of an undirected edge share the mean of their scores.
 
     Raises:
-        InputError: The explainer is unknown, needs ``train``, or ``method`` is not ERM.
+        InputError: The explainer is unknown, needs ``train``, or ``method`` is no plain network.
     """
-    if not isinstance(method, ERM):
+    if not isinstance(method, PlainMethod):
         raise InputError(
-            f"post-hoc explainers explain a plain network, an ERM model; got a "
+            f"post-hoc explainers explain a plain network, such as an ERM model; got a "
             f"{type(method).__name__}, which brings its own attention."
         )
     chosen = sample_graphs(graphs, limit, seed)

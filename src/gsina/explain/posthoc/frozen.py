@@ -17,8 +17,7 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import label_loss
-from gsina.methods.erm import ERM
+from gsina.methods.base import PlainMethod, label_loss
 from gsina.metrics import predicted_classes
 
 #: Called with the number of steps done and in all.
@@ -33,12 +32,12 @@ MODES = {
 
 
 class FrozenModel(nn.Module):
-    """A copy of an ERM model in evaluation mode, without gradients of its own.
+    """A copy of a plain network in evaluation mode, without gradients of its own.
 
     A copy, because explainers leave their masks and flags on the layers of what they explain.
     """
 
-    def __init__(self, method: ERM) -> None:
+    def __init__(self, method: PlainMethod) -> None:
         super().__init__()
         self.predictor = copy.deepcopy(method.predictor).eval().requires_grad_(False)
         self.task: Task = method.task

@@ -1,0 +1,147 @@
+"""Baselines beside a run: ERM with the same network and budget, and for molecules a forest.
+
+Both learn from the rows that the run learns from. What is finished is kept in the folder of the
+run: the checkpoint of ERM in ``baselines/erm``, the answers of the forest in ``baselines``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from gsina.errors import InputError
+from gsina.files import load_tensors, save_tensors
+from gsina.graphs.dataset import Dataset
+from gsina.models.comparison import LABELS, Contender, compare
+from gsina.models.forest import MOST_LABELS, forest_logits, has_molecules
+from gsina.models.imbalance import best_cuts, chooses_threshold
+from gsina.models.model import Model
+from gsina.models.train import train_model
+from gsina.runs.folder import BASELINES
+from gsina.runs.recipe import MethodPart, Recipe
+from gsina.training.listeners import Listener
+
+
+class _Baseline(Listener):
+    """Passes on what is heard of a baseline, under its name."""
+
+    def __init__(self, name: str, listeners: Sequence[Listener]) -> None:
+        self.name, self.listeners = f"baseline {LABELS[name]}", listeners
+
+    def on_trial(self, name: str, done: int, best: float | None = None) -> None:
+        for listener in self.listeners:
+            listener.on_trial(self.name, done, best)
+
+    def on_batch(self, done: int, of: int) -> None:
+        for listener in self.listeners:
+            listener.on_batch(done, of)
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        for listener in self.listeners:
+            listener.on_epoch(record)
+
+    def on_part(self, name: str, done: int, of: int) -> None:
+        for listener in self.listeners:
+            listener.on_part(self.name, done, of)
+
+
+def compare_with_baselines(
+    recipe: Recipe,
+    seed: int,
+    model: Model,
+    dataset: Dataset,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    device: str = "cpu",
+    listeners: Sequence[Listener] = (),
+) -> dict[str, Any]:
+    """Train the baselines of a run, or read those that are finished, and compare.
+
+    Args:
+        recipe: What the run trained; ERM needs no ERM beside it.
+        seed: Its seed, also of the baselines.
+        model: Its model.
+        dataset: Its data.
+        out: Its folder; ``None`` keeps nothing.
+        resume: Whether what is in the folder counts.
+        device: Where ERM is trained.
+        listeners: Notified of the progress.
+
+    Returns:
+        As :func:`~gsina.models.comparison.compare`; empty if there is nothing to compare with. A
+        forest that would take too long is ``left_out``, a sentence.
+    """
+    folder = None if out is None else out / BASELINES
+    rivals, left_out = [], ""
+    if recipe.method.name != "erm":
+        trained = train_model(
+            dataset,
+            erm_recipe(recipe).plan(dataset, seed),
+            out=None if folder is None else folder / "erm",
+            resume=resume,
+            device=device,
+            listeners=[_Baseline("erm", listeners)],
+        )
+        rivals.append(Contender.of(trained.model, dataset))
+    if has_molecules(dataset):
+        labels = 0 if dataset.train.y is None else dataset.train.y.numel()
+        if labels > MOST_LABELS:
+            left_out = (
+                f"no random forest was trained: {labels:,} training labels are more than the "
+                f"{MOST_LABELS:,} that it takes a reasonable time for."
+            )
+        else:
+            rivals.append(_forest(recipe, seed, dataset, folder, resume, listeners))
+    found = compare(model, rivals, dataset)
+    return found | ({"left_out": left_out} if left_out else {})
+
+
+def erm_recipe(recipe: Recipe) -> Recipe:
+    """The plain network of a recipe: ERM with its data, budget and selection."""
+    return recipe.model_copy(
+        update={
+            "method": MethodPart(name="erm"),
+            "optimiser": recipe.optimiser.model_copy(update={"resample": None}),
+            "auto_ratio": False,
+        }
+    )
+
+
+def _forest(
+    recipe: Recipe,
+    seed: int,
+    dataset: Dataset,
+    folder: Path | None,
+    resume: bool,
+    listeners: Sequence[Listener],
+) -> Contender:
+    kept = None if folder is None else folder / "forest.safetensors"
+    logits = _read(kept, dataset) if kept is not None and resume else None
+    if logits is None:
+        heard = _Baseline("forest", listeners)
+        logits = forest_logits(
+            dataset,
+            class_weight=recipe.optimiser.class_weight,
+            seed=seed,
+            on_trees=lambda done, of: heard.on_part("", done, of),
+        )
+        if kept is not None:
+            save_tensors(kept, logits, {})
+    y = dataset.val.y
+    chooses = chooses_threshold(dataset, recipe.selection.metric) and y is not None
+    cut = best_cuts(logits["val"], y, dataset.task) if chooses and y is not None else ()
+    return Contender("forest", logits, cut)
+
+
+def _read(path: Path, dataset: Dataset) -> dict[str, Tensor] | None:
+    """Kept answers; ``None`` if there are none, or not for these data."""
+    try:
+        tensors = load_tensors(path)[0]
+    except (OSError, InputError):
+        return None
+    sizes = {split: len(graphs) for split, graphs in dataset.splits.items()}
+    return tensors if {split: len(rows) for split, rows in tensors.items()} == sizes else None
