@@ -17,9 +17,11 @@ from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.train import score_splits, train_model
 from gsina.runs.folder import MODEL, REPORT, RESULT
-from gsina.runs.provenance import provenance
+from gsina.runs.provenance import note_other_rounding, provenance
 from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything
+from gsina.training.checkpoint import FILE as CHECKPOINT
+from gsina.training.checkpoint import read_progress
 from gsina.training.distributed import Ranks, leave
 from gsina.training.listeners import Listener
 from gsina.training.loop import Progress, write_log
@@ -73,6 +75,8 @@ def run(
         if len(graphs) == 0:  # fail before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
     session = provenance(device)
+    if resume and out is not None and (ranks is None or ranks.first):
+        note_other_rounding(read_progress(out / CHECKPOINT).get("sessions", []), session)
     seed_everything(seed)
     trained = train_model(
         dataset,
