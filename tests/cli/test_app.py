@@ -90,3 +90,13 @@ def test_commands_to_paste_name_this_program_and_quote(tmp_path, monkeypatch):
     assert command("demo") == "gsina demo"
     script.unlink()
     assert command("demo") == f"{script.with_name('python')} -m gsina demo"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--threads", 100_000), ("--seed", 2**64), ("--batch-size", 2**64)],
+)
+def test_numbers_beyond_all_machines_get_a_sentence(gsina, option, value):
+    failed = gsina("train", "spmotif", option, value, "--out", "run")
+    assert failed.exit_code == 2
+    assert "Traceback" not in failed.output

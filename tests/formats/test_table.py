@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,11 @@ def test_a_carriage_return_within_a_line(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"line 1 of mac\.csv has a carriage return in the middle"):
         list(table_rows(path))
     assert len(list(table_rows(write(tmp_path / "dos.csv", "smiles\r\nCCO\r\n")))) == 1
+
+
+def test_many_columns_are_checked_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"c{i}" for i in range(100_000)) + "\n")
+    began = time.perf_counter()
+    assert len(table.header(path)) == 100_000
+    assert time.perf_counter() - began < 10

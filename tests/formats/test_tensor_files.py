@@ -93,6 +93,21 @@ def test_bad_files(tmp_path: Path, changes: dict[str, Tensor | None], message: s
         read_data_file(tmp_path / "a.safetensors")
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": torch.eye(12).to_sparse()}, "x is of another kind"),
+        ({"x": torch.ones(12, 2, dtype=torch.complex64)}, "x is of another kind"),
+        ({"edge_attr": torch.full((1, 2), torch.nan)}, "expected a row of finite numbers for each"),
+        ({"edge_attr": torch.ones(7)}, "expected a row of finite numbers for each"),
+    ],
+)
+def test_odd_tensors(tmp_path: Path, changes: dict[str, Tensor], message: str) -> None:
+    torch.save(parts(**changes), tmp_path / "a.pt")
+    with pytest.raises(ValueError, match=message):
+        read_data_file(tmp_path / "a.pt")
+
+
 def test_by_environment_or_time(tmp_path: Path) -> None:
     """A tensor of the file says what is held out, also where there are masks."""
     y, node = torch.tensor([0, 1] * 6), torch.arange(12)

@@ -209,6 +209,18 @@ def test_weights_that_are_not_finite_are_refused(model, tmp_path):
         load_model(tmp_path)
 
 
+def test_sizes_that_the_weights_cannot_have_are_refused_before_anything_is_built(model, tmp_path):
+    save_model(tmp_path, model)
+    meta = json.loads((tmp_path / "model.json").read_text())
+    meta["architecture"]["node_channels"] = 10**12
+    change(tmp_path, **meta)
+    with pytest.raises(InputError, match="describes a network of the size 1000000000000"):
+        load_model(tmp_path)
+    (tmp_path / "model.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match="is damaged"):
+        load_model(tmp_path)
+
+
 def test_what_json_cannot_hold_is_refused_before_anything_is_written(model, tmp_path):
     with pytest.raises(ValueError, match="label of type object"):
         save_model(tmp_path / "new", replace(model, class_names=(object(), 1, 2)))

@@ -85,3 +85,8 @@ def test_fewer_graphs_than_there_are() -> None:
 def test_groups_of_another_kind() -> None:
     with pytest.raises(ValueError, match=r"edge_groups must be .*Groups, got a int"):
         GraphSinkhornAttention(H)(torch.randn(4, H), EDGES, edge_groups=3)
+
+
+def test_a_temperature_that_no_solver_can_keep_exact() -> None:
+    with pytest.raises(ValueError, match="temperature must be at least 1e-09"):
+        GraphSinkhornAttention(H, temperature=1e-300)

@@ -95,7 +95,22 @@ def test_every_file_is_found_and_valid():
                 family = dataset.partition("-")[0]
                 ends = (f"-{backbone}-{method}.toml", f"-{backbone}.toml")
                 found |= {name + end for name in (dataset, family) for end in ends} & names
-    assert found == names  # none that no name leads to
+    assert found == names - {"recommended.toml"}  # none that no name leads to
+
+
+def test_the_recommended_recipe_is_for_graphs_and_any_method():
+    ours = default_recipe("spmotif", which="recommended", data={"bias": 0.9}, epochs=3)
+    plain = default_recipe("nci1", method="erm", which="recommended")
+    assert ours.backbone == plain.backbone
+    assert ours.backbone.options["readout"] == "max"
+    assert ours.optimiser.resample == plain.optimiser.resample == "shortcuts"
+    assert (ours.optimiser.epochs, ours.data.options) == (3, {"bias": 0.9})
+    assert ours.method.options["initial_ratio"] == 0.9
+    assert plain.method.options == {}
+    with pytest.raises(ValueError, match="is for graphs, and cora is a graph of nodes"):
+        default_recipe("cora", which="recommended")
+    with pytest.raises(ValueError, match="recomended"):
+        default_recipe("spmotif", which="recomended")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import warnings
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 import tiny
+from gsina.errors import Note
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 from gsina.runs import provenance
@@ -192,3 +194,18 @@ def test_a_result_names_every_session_that_trained(tmp_path: Path) -> None:
     result = run(longer, out=tmp_path, dataset=data, resume=True).result
     assert len(result["sessions"]) == 1  # the same versions, commit and threads
     assert result["commit"] == result["sessions"][0]["commit"]
+
+
+def test_going_on_with_other_threads_says_so(tmp_path: Path) -> None:
+    data = tiny.dataset(4)
+    run(recipe(), 0, dataset=data, out=tmp_path, report=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Note)
+        run(recipe(), 0, dataset=data, out=tmp_path, resume=True, report=False)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        with pytest.warns(Note, match=f"threads {threads}, now {threads + 1}"):
+            run(recipe(), 0, dataset=data, out=tmp_path, resume=True, report=False)
+    finally:
+        torch.set_num_threads(threads)

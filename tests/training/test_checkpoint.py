@@ -16,6 +16,7 @@ from torch import nn
 from gsina.files import load_tensors, save_tensors
 from gsina.training.checkpoint import (
     Checkpoint,
+    UnusableCheckpoint,
     copy_weights,
     fingerprint_of,
     load_checkpoint,
@@ -152,3 +153,19 @@ def _fork_saver(path: Path, state: Checkpoint, start: int) -> int:
         finally:
             os._exit(1)
     return child
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"format": "1", "progress": {}, "optimiser": {"state": {}, "groups": []}},
+        {"format": 1, "progress": [], "optimiser": {"state": {}, "groups": []}},
+        {"format": 1, "progress": {}, "optimiser": {"state": {"a": {}}, "groups": []}},
+        {"format": 1, "progress": {}, "optimiser": {}},
+    ],
+)
+def test_metadata_of_another_shape_is_one_sentence(meta: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    save_tensors(path, {}, meta | {"fingerprint": RUN})
+    with pytest.raises(UnusableCheckpoint, match=r"checkpoint\.safetensors is"):
+        load_checkpoint(path, RUN)

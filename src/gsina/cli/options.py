@@ -16,9 +16,19 @@ import typer
 from gsina.errors import InputError
 from gsina.metrics import selecting_metrics
 
+#: More threads than any machine has cores end in errors of the system, or end the process.
+MOST_THREADS = 1024
+#: The largest seed of torch's generators that is a number in TOML and JSON everywhere.
+LARGEST_SEED = 2**63 - 1
+
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="CPU threads; by default OMP_NUM_THREADS, or 1.", show_default=False),
+    typer.Option(
+        min=1,
+        max=MOST_THREADS,
+        help="CPU threads; by default OMP_NUM_THREADS, or 1.",
+        show_default=False,
+    ),
 ]
 MethodName = Annotated[
     str | None, typer.Option("--method", "-m", help="Method, see gsina methods; by default gsina.")

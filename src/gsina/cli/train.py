@@ -81,7 +81,11 @@ def train(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Seed of the training, not of the data; by default 0."),
+        typer.Option(
+            min=0,
+            max=options.LARGEST_SEED,
+            help="Seed of the training, not of the data; by default 0.",
+        ),
     ] = None,
     ensemble: Annotated[
         int | None,

@@ -87,7 +87,12 @@ def tune(
     patience: options.Patience = None,
     metric: options.MetricName = None,
     class_weight: options.ClassWeight = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of every training.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, max=options.LARGEST_SEED, help="Seed of the search and of every training."
+        ),
+    ] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -279,8 +280,8 @@ def _start(text: Iterator[str], path: Path) -> tuple[str, list[str]]:
         raise InputError(f"{path.name} is empty; expected a header with column names and rows.")
     delimiter = max(DELIMITERS, key=first.count)
     names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(names).items():
+        if count > 1:
             if any(map(_like_data, names)):
                 raise InputError(_no_header(path.name, names))
             raise InputError(

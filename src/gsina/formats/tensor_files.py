@@ -125,7 +125,7 @@ def _check_there(tensors: dict[str, Tensor], needed: Iterable[str], path: Path) 
 def _graph(tensors: dict[str, Tensor], count: int, path: Path) -> PackedGraphs:
     x = _features(tensors.get("x"), count, path)
     edge_index = _edges(tensors["edge_index"], count, path)
-    return PackedGraphs.one(x, edge_index, tensors.get("edge_attr"))
+    return PackedGraphs.one(x, edge_index, _edge_features(tensors, edge_index.size(1), path))
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:
@@ -141,7 +141,15 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         ) from error
     if not isinstance(found, dict):
         raise InputError(f"{path.name} holds a {type(found).__name__}, expected a dict; {HOW}.")
-    return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+    tensors = {name: value for name, value in found.items() if isinstance(value, Tensor)}
+    for name, value in tensors.items():
+        if value.layout != torch.strided or value.is_complex() or value.is_quantized:
+            kind = "quantised" if value.is_quantized else f"{value.layout}, {value.dtype}"
+            raise InputError(
+                f"{path.name}: {name} is of another kind ({kind}); expected plain numbers: convert "
+                "it with to_dense(), dequantize() or abs()."
+            )
+    return tensors
 
 
 def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
@@ -158,6 +166,19 @@ def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
         node = int(wrong.nonzero()[0])
         raise InputError(f"{path.name}: x of node {node} is not finite; fill in missing features.")
     return x
+
+
+def _edge_features(tensors: dict[str, Tensor], count: int, path: Path) -> Tensor | None:
+    attr = tensors.get("edge_attr")
+    if attr is None:
+        return None
+    attr = attr[:, None] if attr.dim() == 1 else attr
+    if attr.dim() != 2 or len(attr) != count or not bool(attr.isfinite().all()):
+        raise InputError(
+            f"{path.name}: edge_attr is {list(attr.shape)}; expected a row of finite numbers for "
+            f"each of {count} edges [E, D]."
+        )
+    return attr
 
 
 def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:

@@ -33,6 +33,9 @@ REFERENCE = "reference/"
 #: What is kept of a model as it is.
 RECORD = ("training", "data", "metrics", "versions", "created")
 
+#: What of an architecture are sizes of its weights.
+SIZES = ("node_channels", "edge_channels", "graph_channels", "backbone_options")
+
 #: Makes the networks of a user's own class from what the folder says.
 MakeSpec = Callable[[Architecture], NetworkSpec]
 
@@ -77,6 +80,8 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     _check_version(folder, meta)
     try:
         architecture = _architecture(meta["architecture"])
+        sizes = {name: meta["architecture"].get(name) for name in SIZES}
+        _check_sizes(folder, [sizes, meta["task"]["outputs"]])
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:
             raise InputError(
@@ -223,6 +228,24 @@ def _architecture(values: dict[str, Any]) -> Architecture:
         if isinstance(made[name], list):
             made[name] = tuple(int(size) for size in made[name])
     return Architecture(**made)
+
+
+def _check_sizes(folder: Path, values: Any) -> None:
+    """Refuse sizes that the weights cannot have, before a network of that size is built."""
+    weights = next((folder / name for name in (WEIGHTS, BEFORE) if (folder / name).is_file()), None)
+    if weights is None:
+        return  # which has its own sentence
+    most = max(weights.stat().st_size, 10_000)
+    inside = [values]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, dict | list | tuple):
+            inside += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, int) and abs(value) > most:
+            raise InputError(
+                f"{folder / META} describes a network of the size {value}, far larger than "
+                f"{weights.name}; copy or train the model again."
+            )
 
 
 def _calibration(values: dict[str, Any]) -> Calibration:

@@ -15,10 +15,19 @@ Transport = Literal["exact", "padded"]
 TRANSPORTS = ("exact", "padded")
 
 
+#: Scores in units of a temperature below this one are beyond what the solver keeps exact.
+LEAST_TEMPERATURE = 1e-9
+
+
 def check_numbers(temperature: float, noise: float, iterations: int) -> None:
     """Refuse settings of :class:`~gsina.nn.GraphSinkhornAttention` that are out of range."""
     if not temperature > 0:
         raise InputError(f"temperature must be above 0, got {temperature}.")
+    if temperature < LEAST_TEMPERATURE:
+        raise InputError(
+            f"temperature must be at least {LEAST_TEMPERATURE:g}, as weights below are not "
+            f"exact, got {temperature}; for weights of 0 and 1 take hard_top_r."
+        )
     if not noise >= 0:
         raise InputError(f"noise must be 0 or more, got {noise}.")
     if iterations < 1:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import platform
 import subprocess
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from gsina.errors import Note
 from gsina.ops.compiled import kernels
 from gsina.training.versions import versions
 
@@ -28,6 +31,35 @@ def hardware(device: str = "cpu") -> dict[str, Any]:
         "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
     }
+
+
+#: What decides in which order numbers are summed, and so how they are rounded.
+ROUNDING = ("device", "threads", "kernels", "cpu")
+
+
+def note_other_rounding(before: Sequence[dict[str, Any]], now: dict[str, Any]) -> None:
+    """Say so if a run goes on where numbers are rounded in another way than where it began.
+
+    Args:
+        before: The sessions that trained so far.
+        now: The one that goes on.
+    """
+    old = before[-1].get("hardware", {}) if before else {}
+    new = now["hardware"]
+    changed = [
+        f"{name} {old[name]}, now {new[name]}"
+        for name in ROUNDING
+        if name in old and old[name] != new[name]
+    ]
+    if changed:
+        text = "; ".join(changed)
+        warnings.warn(
+            Note(
+                f"the run was started under other conditions ({text}), so its numbers differ by "
+                "rounding from those of an uninterrupted run."
+            ),
+            stacklevel=2,
+        )
 
 
 def _cpu() -> str:

@@ -172,7 +172,7 @@ class OptimiserPart(_Part):
     """How to optimise; see :class:`gsina.training.Settings`."""
 
     epochs: int = Field(default=100, ge=1)
-    batch_size: int = Field(default=128, ge=1)
+    batch_size: int = Field(default=128, ge=1, le=2**31 - 1)
     learning_rate: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
     weight_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     plateau_patience: int | None = Field(default=None, ge=1)

@@ -18,9 +18,11 @@ from gsina.models.model import Model
 from gsina.models.train import Trained, score_splits, train_model
 from gsina.runs.baselines import compare_with_baselines
 from gsina.runs.folder import MODEL, REPORT, RESULT
-from gsina.runs.provenance import provenance
+from gsina.runs.provenance import note_other_rounding, provenance
 from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything
+from gsina.training.checkpoint import FILE as CHECKPOINT
+from gsina.training.checkpoint import read_progress
 from gsina.training.distributed import Ranks, leave
 from gsina.training.listeners import Listener
 from gsina.training.loop import write_log
@@ -76,6 +78,8 @@ def run(
         if len(graphs) == 0:  # fail before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
     session = provenance(device)
+    if resume and out is not None and (ranks is None or ranks.first):
+        note_other_rounding(read_progress(out / CHECKPOINT).get("sessions", []), session)
     seed_everything(seed)
     trained = train_model(
         dataset,

@@ -78,7 +78,8 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
         tensors, meta = load_tensors(path)
     except ValueError as error:
         raise UnusableCheckpoint(str(error)) from error
-    if not {"format", "fingerprint", "progress", "optimiser"} <= meta.keys():
+    known = {"format": int, "fingerprint": str, "progress": dict, "optimiser": dict}
+    if not all(isinstance(meta.get(name), kind) for name, kind in known.items()):
         raise UnusableCheckpoint(
             f"{path} is not a checkpoint of a training run; choose another --out."
         )
@@ -89,6 +90,15 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
             f"{path} belongs to a run with other settings; resume with the settings it was "
             "started with, or choose another --out."
         )
+    try:
+        return _parts(tensors, meta)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnusableCheckpoint(
+            f"{path} is damaged ({type(error).__name__}: {error}); start again with --force."
+        ) from error
+
+
+def _parts(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Checkpoint:
     names = ("weights", "best", "average", "rng", "optimiser")
     parts: dict[str, dict[str, Any]] = {name: {} for name in names}
     for key, value in tensors.items():
