@@ -39,13 +39,16 @@ selected weights.
 """
 
 
-def markdown(table: Table, results: Results, picture: str | None = None) -> str:
+def markdown(
+    table: Table, results: Results, picture: str | None = None, *, run_only: bool = False
+) -> str:
     """A table as Markdown: ours beside the paper's, every seed, and what is missing.
 
     Args:
         table: The table.
         results: The runs.
         picture: Link to a picture to show above the rows.
+        run_only: Leave rows out that have no runs; a note says how many.
     """
     table = resolve(table, results)
     summaries = sorted(summarise(table, results), key=lambda one: _order(table, one))
@@ -56,7 +59,8 @@ def markdown(table: Table, results: Results, picture: str | None = None) -> str:
     if picture is not None:
         lines += [f"![{table.title}]({picture})", ""]
     lines += [f"| {' | '.join(columns)} |".replace("|  |", "| |"), "|---" * len(columns) + "|"]
-    lines += [f"| {' | '.join(_row(table, summary, times))} |" for summary in summaries]
+    shown = [one for one in summaries if one.values or not run_only]
+    lines += [f"| {' | '.join(_row(table, summary, times))} |" for summary in shown]
     return "\n".join([*lines, "", *_footnotes(table, summaries)])
 
 

@@ -141,7 +141,7 @@ def what_decides_page(results: Results, findings: str = "") -> str:
     summaries = summarise(make_table("factors"), results)
     parts += [_answers(question, summaries) for question in QUESTIONS]
     parts.append(_ranking(summarise(make_table("recommended"), results)))
-    parts += [markdown(make_table(name), results) for name in ELSEWHERE]
+    parts += [markdown(make_table(name), results, run_only=True) for name in ELSEWHERE]
     return "\n".join(parts)
 
 
