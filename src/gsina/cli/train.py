@@ -272,7 +272,11 @@ def _plan(
 
 
 def _wants_baselines(plan: PlannedRun, asked: bool | None, resume: bool) -> bool:
-    """As asked, or as the run to resume began, or for users' files only."""
+    """As asked, or as the run to resume began, or for users' files only; repeats have none."""
+    if plan.repeats is not None:
+        if asked:
+            raise InputError("--baseline is for one run, not for --seeds or --folds; leave it out.")
+        return False
     from gsina.runs.folder import has_baselines
     from gsina.runs.recipe import FileData
 
