@@ -123,6 +123,7 @@ def test_options_that_do_not_go_together(gsina, folds):
         (("--folds", 3, "--show-recipe"), "not part of a recipe"),
         (("--seeds", "a"), "--seeds needs whole numbers"),
         (("--seeds", "0,1", "--baseline"), "--baseline is for one run"),
+        (("--seeds", "0,1", "--ensemble", 2), "would be shared between runs"),
     ):
         done = gsina("train", file, *QUICK, *options)
         assert done.exit_code == 2

@@ -189,6 +189,11 @@ def train(
     else:
         request.format()  # refuses a wrong name before torch is imported
     options.use_threads(threads)
+    if seeds is not None and (ensemble or 1) > 1:
+        raise InputError(
+            "with --seeds the members of an --ensemble would be shared between runs, as both count "
+            "on from the seed; leave one of the two out."
+        )
     plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
     plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
