@@ -25,7 +25,9 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "large disk").mkdir()
     (tmp_path / "run").symlink_to(tmp_path / "large disk")
     with alone_in(tmp_path / "run"):
-        pass
+        (tmp_path / "run" / "log.jsonl").write_text("{}")
+    assert (tmp_path / "large disk" / "log.jsonl").exists()
+    assert (tmp_path / "run").is_symlink()
 
 
 @pytest.mark.parametrize("place", [".", "model", "ratio-0.3"])
