@@ -27,6 +27,8 @@ DRAWS = (2026, 2027, 0)
 SHARED = {"average": 0.99, "resample": "shortcuts"}
 #: GSINA begins with most of the edges: from half of them on, single seeds never found the motif.
 FROM_ALL = {"initial_ratio": 0.9, "anneal_epochs": 10}
+#: A predictor of one layer that follows the extractor's.
+FOLLOWED = EMBEDDING | {"predictor_layers": 1}
 DEPTHS, RATES = (4, 6), (1e-3, 3e-3)
 
 
@@ -46,7 +48,14 @@ def ideas() -> Table:
     rows = [
         change("start: raw, r 0.5, normed scorer, 4 layers, max, averaged, resampled"),
         change("embedding, 2 and 2 layers", EMBEDDING, layers=2),
-        change("embedding, 4 and 1 layers", EMBEDDING | {"predictor_layers": 1}),
+        change("embedding, 3 and 1 layers", FOLLOWED, layers=3),
+        change("embedding, 3 and 1 layers, 6 edges", FOLLOWED | {"budget": 6}, layers=3),
+        change(
+            "embedding, 3 and 1 layers, 6 edges, plain scorer",
+            FOLLOWED | {"budget": 6, "scorer": "plain"},
+            layers=3,
+        ),
+        change("embedding, 3 and 1 layers, 12 edges", FOLLOWED | {"budget": 12}, layers=3),
         change("3 layers", layers=3),
         change("6 layers", layers=6),
         change("plain scorer", {"scorer": "plain"}),
