@@ -80,6 +80,9 @@ def test_the_ratio_goes_down_in_equal_steps() -> None:
     shares = [config.budget_at(epoch).share for epoch in range(5)]
     assert shares == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.2])
     assert GSINAConfig(budget=4).budget_at(3).count == 4
+    narrowing = GSINAConfig(budget=4, initial_budget=10, anneal_epochs=3)
+    counts = [narrowing.budget_at(epoch).count for epoch in range(5)]
+    assert counts == pytest.approx([10, 8, 6, 4, 4])
 
 
 def test_training_has_the_ratio_of_its_epoch_and_evaluation_the_last() -> None:
@@ -104,5 +107,7 @@ def test_training_has_the_ratio_of_its_epoch_and_evaluation_the_last() -> None:
 def test_a_share_beside_a_number_of_edges_is_refused() -> None:
     with pytest.raises(ValueError, match="initial_ratio"):
         GSINAConfig(budget=4, initial_ratio=0.8)
+    with pytest.raises(ValueError, match=r"initial_budget=9 beside r = 0.5"):
+        GSINAConfig(initial_budget=9)
     with pytest.raises(ValueError, match="ratio must lie in"):
         GSINAConfig(initial_ratio=1.5)

@@ -1,4 +1,4 @@
-"""The optional connectivity loss of GSINA."""
+"""The optional losses of GSINA: connectivity, and alignment of the lowest weights."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tiny
 from gsina.graphs.batch import Batch
 from gsina.methods.gsina import GSINA, GSINAConfig
 from gsina.nn.predictor import NetworkSpec
+from gsina.ops.alignment import alignment_loss
 from gsina.ops.connectivity import edge_connectivity_loss
 from gsina.ops.groups import Groups
 
@@ -56,3 +57,12 @@ def test_gathers_the_subgraph() -> None:
 def test_refuses_a_negative_coefficient() -> None:
     with pytest.raises(ValueError, match=r"connectivity must be 0 or more, got -1.0"):
         GSINAConfig(connectivity=-1.0)
+
+
+def test_alignment_adds_one_term() -> None:
+    batch = tiny.whole(tiny.ragged())
+    gsina = model(alignment=0.5).eval()
+    terms = gsina.loss(batch)
+    assert terms.keys() == {"prediction", "alignment"}
+    right = alignment_loss(gsina.extract(batch).edge, batch.edge_groups).mean()
+    torch.testing.assert_close(terms["alignment"], 0.5 * right)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
+from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import LATER, Method, Output, task_loss
+from gsina.methods.parts.refit import hard_part
 from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import (
     NODE_ATTENTIONS,
@@ -26,6 +28,7 @@ from gsina.nn.attention import (
 from gsina.nn.checks import Transport, check_numbers, check_transport
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
+from gsina.ops.alignment import alignment_loss
 from gsina.ops.budget import Budget, both_given
 from gsina.ops.connectivity import edge_connectivity_loss
 from gsina.ops.soft_top_r import Regulariser, Solver
@@ -72,6 +75,13 @@ class GSINAConfig:
         initial_ratio: Share that training begins with, going to the ratio in equal steps, so that
             the predictor knows what to look for before edges become scarce; evaluation always has
             the ratio. ``None``: the ratio from the beginning.
+        initial_budget: The same for a budget: the number of edges that training begins with.
+        alignment: Coefficient of :func:`~gsina.ops.alignment.alignment_loss`, which presses the
+            lowest weights of a graph to a small number; 0 for none.
+        refit_epoch: The epoch, counted from 0, from which on the extractor is frozen, the subgraph
+            is hard (the edges with the highest weights, as many as the budget holds, rounded up),
+            and the predictor learns from its first weights again; ``None`` for never. Only
+            epochs from then on are selected.
     """
 
     ratio: float = 0.5
@@ -93,6 +103,9 @@ class GSINAConfig:
     anneal_epochs: int = field(default=20, metadata=LATER)
     predictor_layers: int | None = field(default=None, metadata=LATER)
     initial_ratio: float | None = field(default=None, metadata=LATER)
+    initial_budget: float | None = field(default=None, metadata=LATER)
+    alignment: float = field(default=0.0, metadata=LATER)
+    refit_epoch: int | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         Budget.of(self.ratio, self.budget)
@@ -103,24 +116,34 @@ class GSINAConfig:
         check_name(self.scope, SCOPES, "scope")
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_transport(self.transport, self.regulariser, self.solver)
-        check_range(self, "be 0 or more", "connectivity", "test_draws")
+        check_range(self, "be 0 or more", "connectivity", "test_draws", "alignment")
         check_range(self, "be 1 or more", "anneal_epochs")
         if self.predictor_layers is not None:
             check_range(self, "be 1 or more", "predictor_layers")
         if self.final_temperature is not None:
             check_range(self, "be above 0", "final_temperature")
-        if self.initial_ratio is not None:
-            Budget.of(self.initial_ratio)
-            if self.budget is not None:
-                raise InputError(
-                    f"got initial_ratio={self.initial_ratio} beside a budget of {self.budget} "
-                    "edges, which has no share to go to; give a ratio, or leave it out."
-                )
+        if self.refit_epoch is not None:
+            check_range(self, "be 1 or more", "refit_epoch")
+        for name, kind in (("initial_ratio", "ratio"), ("initial_budget", "budget")):
+            value = getattr(self, name)
+            if value is not None:
+                Budget.of(**{kind: value})
+                if (self.budget is None) != (kind == "ratio"):
+                    kept = Budget.of(self.ratio, self.budget)
+                    raise InputError(
+                        f"got {name}={value} beside {kept.symbol}, which is no {kind} to go to; "
+                        f"give a {kind}, or leave {name} out."
+                    )
         if self.test_draws and self.noise == 0 and not self.hard:
             raise InputError(
                 f"got test_draws={self.test_draws} without noise and without hard=True, with which "
                 "all draws would be the same; give one of the two, or leave test_draws out."
             )
+
+    @property
+    def first_eligible_epoch(self) -> int:
+        """The first epoch that may be selected."""
+        return self.refit_epoch or 0
 
     def temperature_at(self, epoch: int) -> float:
         """The temperature of an epoch, counted from 0."""
@@ -131,10 +154,12 @@ class GSINAConfig:
 
     def budget_at(self, epoch: int) -> Budget:
         """What the subgraph may hold in training in an epoch, counted from 0."""
-        if self.initial_ratio is None:
-            return Budget.of(self.ratio, self.budget)
         done = min(1.0, epoch / self.anneal_epochs)
-        return Budget.of((1 - done) * self.initial_ratio + done * self.ratio)
+        if self.budget is not None and self.initial_budget is not None:
+            return Budget(count=(1 - done) * self.initial_budget + done * self.budget)
+        if self.budget is None and self.initial_ratio is not None:
+            return Budget(share=(1 - done) * self.initial_ratio + done * self.ratio)
+        return Budget.of(self.ratio, self.budget)
 
 
 class GSINA(Method):
@@ -220,6 +245,11 @@ class GSINA(Method):
         )
         if config.final_temperature is not None:
             self.attention.save_temperature()
+        if config.refit_epoch is not None:
+            self.refitted: Tensor
+            self.register_buffer("refitted", torch.tensor(False))
+            first = self.predictor.state_dict()
+            self._first = {name: value.clone() for name, value in first.items()}
 
     @classmethod
     def build(cls, spec: NetworkSpec, task: Task, config: GSINAConfig) -> GSINA:
@@ -243,7 +273,7 @@ class GSINA(Method):
         return Output(torch.stack(logits).mean(0) if drawn else logits[0], attention)
 
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
-        """Prediction loss, and the connectivity loss if there is one."""
+        """Prediction loss, and the losses of connectivity and alignment if there are any."""
         if self.training and self.config.final_temperature is not None:
             self.attention.temperature = self.config.temperature_at(epoch)
         with self._budget_of(epoch):
@@ -253,7 +283,27 @@ class GSINA(Method):
             nodes = batch.node_groups
             loss = edge_connectivity_loss(attention.edge, batch.edge_index, nodes, batch.reverse)
             terms["connectivity"] = self.config.connectivity * loss.mean()
+        if self.config.alignment > 0 and attention is not None:
+            loss = alignment_loss(attention.edge, batch.edge_groups, batch.reverse)
+            terms["alignment"] = self.config.alignment * loss.mean()
         return terms
+
+    def prepare(self, train: PackedGraphs, epoch: int, batch_size: int = 128) -> PackedGraphs:
+        """From the epoch of the refit on, the extractor is frozen and the predictor a new one."""
+        again = self.config.refit_epoch
+        if again is not None and epoch >= again and not self.refitted:
+            self.predictor.load_state_dict(self._first)
+            self.refitted.fill_(True)
+            self.train(self.training)
+        return train
+
+    def train(self, mode: bool = True) -> Self:
+        """Training or evaluation mode; a frozen extractor is always in the latter."""
+        super().train(mode)
+        if self.config.refit_epoch is not None and self.refitted:
+            self.extractor.eval()
+            self.attention.eval()
+        return self
 
     @contextmanager
     def _budget_of(self, epoch: int) -> Iterator[None]:
@@ -268,12 +318,22 @@ class GSINA(Method):
 
     def _attend(self, batch: Batch, draws: int = 0) -> tuple[Any, Attention, list[Attention]]:
         """States of the nodes, the attention, and so many noisy draws of it."""
+        if self.config.refit_epoch is not None and self.refitted:
+            return *self._frozen(batch), []
         states = embed(self.extractor, batch)
         graphs = (states, batch.edge_index, batch.node_graph)
         known: dict[str, Any] = {"edge_groups": batch.edge_groups, "reverse": batch.reverse}
         if draws:
             return states, *self.attention.draws(draws, *graphs, **known)
         return states, self.attention(*graphs, **known), []
+
+    def _frozen(self, batch: Batch) -> tuple[Any, Attention]:
+        """States and the hard attention of an extractor that is trained no longer."""
+        with torch.no_grad():
+            states = embed(self.extractor, batch)
+            known: dict[str, Any] = {"edge_groups": batch.edge_groups, "reverse": batch.reverse}
+            soft = self.attention(states, batch.edge_index, batch.node_graph, **known)
+            return states, hard_part(soft, batch, self.attention.budget)
 
 
 def _node_attention(config: GSINAConfig, task: Task | None) -> NodeAttention:
