@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +15,7 @@ from gsina.errors import InputError, check_name
 from gsina.nn.backbones.protocol import BackboneModule, Features
 from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
+from gsina.nn.readout import READOUTS
 from gsina.ops.aggregate import AGGREGATORS, STD_EPS, aggregate_multiples, multi_aggregate
 from gsina.ops.dropout import dropout
 from gsina.ops.receivers import Receivers, sort_receivers
@@ -158,8 +159,8 @@ def _all_ones(factors: Aggregates) -> bool:
 class PNA(BackboneModule):
     """Principal neighbourhood aggregation (Corso et al., 2020) without degree scalers.
 
-    A block is the layer, BatchNorm, ReLU, the residual connection and dropout. The readout is a
-    mean and the head an MLP ``H -> H / 2 -> H / 4 -> out``.
+    A block is the layer, BatchNorm, ReLU, the residual connection and dropout. The head is an MLP
+    ``H -> H / 2 -> H / 4 -> out``.
 
     Args:
         in_channels: Number of node features, or the sizes of categorical ones.
@@ -169,9 +170,8 @@ class PNA(BackboneModule):
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
         aggregators: Names out of ``mean, min, max, std, sum``; by default all, without ``sum`` for
             categorical node features (molecules), as in the benchmark.
+        readout: ``mean`` (the benchmark's), ``sum`` or ``max``, for predictors.
     """
-
-    readout = "mean"
 
     def __init__(
         self,
@@ -181,8 +181,10 @@ class PNA(BackboneModule):
         dropout: float = 0.3,
         edge_channels: Features = 0,
         aggregators: Sequence[str] | None = None,
+        readout: Literal["sum", "mean", "max"] = "mean",
     ) -> None:
         super().__init__()
+        self.readout = check_name(readout, READOUTS, "readout")
         if aggregators is None:
             aggregators = AGGREGATORS if isinstance(in_channels, int) else AGGREGATORS[:-1]
         width = hidden_channels

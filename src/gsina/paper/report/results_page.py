@@ -24,7 +24,15 @@ SWEPT = {
     "sensitivity-tau": ("temperature", "τ", True),
 }
 #: Tables with a page of their own (:mod:`gsina.paper.report.what_decides`).
-ELSEWHERE = ("recommended", "factors", "transport", "ideas")
+ELSEWHERE = (
+    "recommended",
+    "recommended-more",
+    "factors",
+    "factors-nodes",
+    "factors-molecules",
+    "transport",
+    "ideas",
+)
 #: Tables whose picture shows more than the table.
 DRAWN = (*SWEPT, "node")
 

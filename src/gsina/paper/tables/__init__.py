@@ -49,8 +49,11 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "node": ("nodes", "node_table"),
     "factors": ("factors", "factors"),
     "transport": ("factors", "transport"),
+    "factors-nodes": ("elsewhere", "factors_nodes"),
+    "factors-molecules": ("elsewhere", "factors_molecules"),
     "ideas": ("recommended", "ideas"),
     "recommended": ("recommended", "recommended"),
+    "recommended-more": ("recommended", "recommended_more"),
 }
 TABLES: dict[str, Callable[[], Table]] = {
     name: partial(_make, *home) for name, home in _HOMES.items()

@@ -40,6 +40,7 @@ class Row:
         network: Further settings of the networks.
         optimiser: Settings of the optimiser beside those that all rows share.
         data: Options of the data beside the bias.
+        ensemble: Number of members.
     """
 
     label: str
@@ -50,6 +51,7 @@ class Row:
     network: dict[str, Any] = field(default_factory=dict)
     optimiser: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
+    ensemble: int = 1
 
     def recipe(self, bias: float) -> Recipe:
         """The recipe of the row at a bias."""
@@ -66,6 +68,7 @@ class Row:
                 "optimiser": {"epochs": EPOCHS, "batch_size": 128, "learning_rate": 1e-3}
                 | self.optimiser,
                 "selection": {"rule": "latest-best"},
+                "ensemble": self.ensemble,
             }
         )
 

@@ -11,11 +11,13 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from gsina.paper.numbers import PaperNumber, paper_number
 from gsina.paper.tables.factors import EMBEDDING, EXPLANATIONS, RAW, Row, changed
-from gsina.paper.tables.table import Cell, Table
+from gsina.paper.tables.table import FIVE, Cell, Table
+from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
 
-#: Seeds of trials; reported are others.
+#: Seeds of ideas; the first is that of trials. Reported are others.
 TRIAL_SEEDS = (100, 101)
 TEN = tuple(range(10))
 #: Where recipes are chosen, and the biases that are reported.
@@ -30,11 +32,18 @@ FROM_ALL = {"initial_ratio": 0.9, "anneal_epochs": 10}
 #: A predictor of one layer that follows the extractor's.
 FOLLOWED = EMBEDDING | {"predictor_layers": 1}
 DEPTHS, RATES = (4, 6), (1e-3, 3e-3)
+#: Layers of the network that is asked for, so that the row has its depth between features and
+#: answer: the predictor reads raw features, or an embedding of as many layers, or follows with one.
+LAYERS = {
+    "raw": lambda depth: depth,
+    "halves": lambda depth: depth // 2,
+    "followed": lambda depth: depth - 1,
+}
 
 
 def start() -> Row:
     """Where the ideas start from."""
-    options = {"ratio": 0.5, "scorer": "normed"} | RAW | FROM_ALL
+    options = {"ratio": 0.5, "scorer": "plain"} | RAW | FROM_ALL
     return Row("start", "gsina", 4, options, "max", optimiser=SHARED)
 
 
@@ -46,19 +55,13 @@ def ideas() -> Table:
         return replace(first, label=label, options=changed(first.options, options or {}), **other)
 
     rows = [
-        change("start: raw, r 0.5, normed scorer, 4 layers, max, averaged, resampled"),
+        change("start: raw, r 0.5, plain scorer, 4 layers, max, averaged, resampled"),
         change("embedding, 2 and 2 layers", EMBEDDING, layers=2),
         change("embedding, 3 and 1 layers", FOLLOWED, layers=3),
         change("embedding, 3 and 1 layers, 6 edges", FOLLOWED | {"budget": 6}, layers=3),
-        change(
-            "embedding, 3 and 1 layers, 6 edges, plain scorer",
-            FOLLOWED | {"budget": 6, "scorer": "plain"},
-            layers=3,
-        ),
-        change("embedding, 3 and 1 layers, 12 edges", FOLLOWED | {"budget": 12}, layers=3),
         change("3 layers", layers=3),
         change("6 layers", layers=6),
-        change("plain scorer", {"scorer": "plain"}),
+        change("normed scorer", {"scorer": "normed"}),
         change("narrow scorer", {"scorer": "narrow"}),
         change("r 0.25", {"ratio": 0.25}),
         change("r 0.7", {"ratio": 0.7}),
@@ -74,6 +77,10 @@ def ideas() -> Table:
         change("8 draws at test time", {"test_draws": 8}),
         change("no noise", {"noise": 0.0}),
         change("r 0.5 from the beginning", {"initial_ratio": None}),
+        change("16 edges, from 30 on", {"budget": 16, "initial_budget": 30}),
+        change("lowest weights aligned", {"alignment": 1.0}),
+        change("refit from epoch 25 on", {"refit_epoch": 24}),
+        change("three members", ensemble=3),
         change("no average", optimiser={"resample": "shortcuts"}),
         change("not resampled", optimiser={"average": 0.99}),
     ]
@@ -105,7 +112,7 @@ def recommended() -> Table:
             TEN,
             trials=tuple(row.recipe(CHOSEN_AT) for row in rows),
             choices=choices,
-            trial_seeds=TRIAL_SEEDS,
+            trial_seeds=TRIAL_SEEDS[:1],
         )
         for draw, bias in product(DRAWS, BIASES)
         for label, rows in candidates().items()
@@ -114,8 +121,9 @@ def recommended() -> Table:
     notes = (
         "All methods: GIN, maximum as the readout, averaged weights, training graphs resampled "
         "against shortcuts, 40 epochs, latest of the best epochs on validation data.",
-        f"Trials at b = {CHOSEN_AT} of draw 0. Depth is what the row's networks have between "
-        "features and answer; DIR that reads the embedding has half of it in either network.",
+        f"Trials at b = {CHOSEN_AT} of draw 0. Depth is what a row has between features and "
+        "answer: of DIR that reads the embedding either network has half of it, of GSINA that does "
+        "the predictor has one layer.",
         "Draws 2026 and 2027 were made after the recipe was chosen; draw 0 is that of the other "
         "tables, whose test scores had been seen.",
     )
@@ -129,29 +137,69 @@ def recommended() -> Table:
     )
 
 
+def recommended_more() -> Table:
+    """The recommended recipe with PNA, and on the motifs of the CIGA benchmark."""
+    motifs = [
+        (f"{variant.title()} b = {bias:.2f}", "gin", f"spmotif-{variant}", bias)
+        for bias in (0.6, 0.33, 0.9)
+        for variant in ("struc", "mixed")
+    ]
+    cells = tuple(
+        Cell(
+            label,
+            column,
+            default_recipe(name, backbone, method, data={"bias": bias}, which="recommended"),
+            FIVE,
+            None if method == "erm" else _printed(name, backbone, bias),
+        )
+        for column, backbone, name, bias in (*motifs, ("PNA, b = 0.5", "pna", "spmotif", 0.5))
+        for label, method in (("GSINA", "gsina"), ("plain network", "erm"))
+    )
+    notes = (
+        "The recommended settings as they are: nothing was chosen on these data.",
+        "On the motifs of the CIGA benchmark the network is GIN, the paper's is GCN of three "
+        "layers; with PNA the recipe's depth and readout stand in place of PNA's own.",
+    )
+    return Table(
+        "recommended-more",
+        "The recommended recipe elsewhere: OOD test accuracy",
+        cells,
+        notes=notes,
+        extra=EXPLANATIONS,
+        sample_std=True,
+    )
+
+
+def _printed(name: str, backbone: str, bias: float) -> PaperNumber | None:
+    """What the paper prints for its GSINA."""
+    if name == "spmotif":
+        return paper_number("gsat", "gsina", backbone, f"{name}-{bias}")
+    return paper_number("ciga-spm", "gsina", "ciga", f"{name} b={bias:.2f}")
+
+
 def candidates() -> dict[str, list[Row]]:
     """Eight recipes per method: two depths, two learning rates, two values of its own."""
+    plain = {"ratio": 0.5, "scorer": "plain"} | FROM_ALL
 
-    def rows(method: str, *own: tuple[dict[str, Any], dict[str, Any], int]) -> list[Row]:
+    def rows(method: str, *own: tuple[dict[str, Any], dict[str, Any], str]) -> list[Row]:
         return [
             Row(
                 method,
                 method,
-                depth // networks,
+                LAYERS[reads](depth),
                 options,
                 "max",
                 network,
                 SHARED | {"learning_rate": rate},
             )
-            for depth, rate, (options, network, networks) in product(DEPTHS, RATES, own)
+            for depth, rate, (options, network, reads) in product(DEPTHS, RATES, own)
         ]
 
-    normed = {"scorer": "normed"} | RAW | FROM_ALL
     return {
-        "GSINA": rows("gsina", ({"ratio": 0.5} | normed, {}, 1), ({"ratio": 0.7} | normed, {}, 1)),
-        "plain network": rows("erm", ({}, {"dropout": 0.3}, 1), ({}, {"dropout": 0.1}, 1)),
-        "GSAT": rows("gsat", ({"final_ratio": 0.5}, {}, 1), ({"final_ratio": 0.7}, {}, 1)),
-        "DIR": rows("dir", (EMBEDDING, {}, 2), (RAW, {}, 1)),
+        "GSINA": rows("gsina", (plain | RAW, {}, "raw"), (plain | FOLLOWED, {}, "followed")),
+        "plain network": rows("erm", ({}, {"dropout": 0.3}, "raw"), ({}, {"dropout": 0.1}, "raw")),
+        "GSAT": rows("gsat", ({"final_ratio": 0.5}, {}, "raw"), ({"final_ratio": 0.7}, {}, "raw")),
+        "DIR": rows("dir", (EMBEDDING, {}, "halves"), (RAW, {}, "raw")),
     }
 
 

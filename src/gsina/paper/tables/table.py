@@ -12,6 +12,8 @@ from gsina.paper.numbers import PaperNumber
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 
+#: In place of the name of a split: the mean over all test splits of a dataset.
+ALL_TESTS = "all tests"
 #: The seed of most trials.
 TRIAL_SEED = 0
 #: The seeds of most cells.
@@ -32,7 +34,8 @@ class Cell:
         explainer: Name of a post-hoc explainer of the recipe's model, or ``pieces``.
         trials: Recipes to try before one is chosen (:mod:`gsina.paper.tables.tuned_cells`).
         choices: The recipe of the cell for each of the trials.
-        split: The split that is scored; a dataset may have several test splits.
+        split: The split that is scored; a dataset may have several test splits, of which
+            :data:`ALL_TESTS` takes the mean.
         trial_seeds: The seeds of its trials, of which the mean counts.
     """
 
