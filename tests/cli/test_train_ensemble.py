@@ -84,7 +84,7 @@ def test_the_result_and_the_recipe_name_the_members(run):
     assert [one["seed"] for one in result(run)["members"]] == [3, 4]
     recipe, seed = read_run(run)
     assert (recipe.ensemble, seed) == (2, 3)
-    one = recipe.with_ensemble(1)
+    one = recipe.changed(ensemble=1)
     assert "ensemble" not in one.essential()
     assert identity(one) != identity(recipe)
 

@@ -118,6 +118,8 @@ def bench(
     if measure:
         _measure(chosen, store)
         return
+    if chosen.prepare is not None and not dry_run:
+        chosen.prepare()
     waiting = _waiting(chosen, store)
     missing = set() if dry_run else _without_data(waiting)
     waiting = [job for job in waiting if job.recipe.data.name not in missing]
@@ -241,7 +243,6 @@ def _announce(
     table: Table, waiting: list[Job], store: Results, processes: int, dry_run: bool
 ) -> None:
     """Say what is done, what is not, and how long it will take."""
-    from gsina.datasets.catalog import DATASETS
     from gsina.paper.grid.estimate import estimate
     from gsina.paper.grid.runner import pending
 
@@ -257,7 +258,7 @@ def _announce(
                 trials = {job.name for job in pending(cell.jobs, store)}
                 left = f"{'the same' if trials & listed else len(trials)} trials, then {then}"
                 listed |= trials
-            at_hand = DATASETS[cell.recipe.data.name].at_hand()
+            at_hand = cell.recipe.data.at_hand()
             view.add_row(cell.row, cell.column, left or "done", "yes" if at_hand else "no")
         show.console.print(view)
     # Cells may share runs.
@@ -266,7 +267,7 @@ def _announce(
     diverged = sum(store.diverged(job) is not None for job in jobs)
     but = f", {diverged} diverged" if diverged else ""
     show.say(f"{table.title}: {done} of {len(jobs)} runs are done{but}.")
-    here = [job for job in waiting if not dry_run or DATASETS[job.recipe.data.name].at_hand()]
+    here = [job for job in waiting if not dry_run or job.recipe.data.at_hand()]
     if here:
         seconds, unknown = estimate(here, store)
         about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"

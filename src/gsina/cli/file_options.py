@@ -57,8 +57,8 @@ OPTIONS: dict[str, Any] = {
     ),
     "features": _option(
         Text,
-        "Features of whole molecules to use beside the graph: morgan (fingerprint), rdkit (2D "
-        "descriptors), or morgan,rdkit.",
+        "Features of whole molecules to use beside the graph: rdkit (2D descriptors, the default), "
+        "morgan (fingerprint), morgan,rdkit, or none.",
     ),
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gsina.cli.options import given_only
 from gsina.errors import InputError, MissingFileError, check_name, readable
 from gsina.formats import FORMATS, TU, FileOptions, Format, find_format
 
@@ -27,6 +28,7 @@ class Request:
         changes: Fields of the optimiser and of the selection rule.
         which: Of a named dataset, the ``published`` settings or the ``recommended`` ones.
         ensemble: Members of the model; ``None`` for one.
+        trees: Whether boosted trees answer beside the network; ``None`` as usual for the data.
     """
 
     data: str | None
@@ -38,6 +40,7 @@ class Request:
     changes: dict[str, Any]
     which: str = "published"
     ensemble: int | None = None
+    trees: bool | None = None
 
     def given(self) -> list[str]:
         """Names of everything that was given, for messages."""
@@ -46,6 +49,7 @@ class Request:
             "method": self.method,
             "backbone": self.backbone,
             "ensemble": self.ensemble,
+            "trees": self.trees,
         }
         used = [name for name, value in names.items() if value is not None]
         return [*used, *self.data_options, *self.options, *self.changes, *self.file_options.given()]
@@ -61,7 +65,7 @@ class Request:
 
         try:
             recipe = self._named() if chosen is None else self._of_files(chosen)
-            return recipe if self.ensemble is None else recipe.with_ensemble(self.ensemble)
+            return recipe.changed(**given_only(ensemble=self.ensemble))
         except FieldError as error:
             option = self._option(error.field)
             if option is None:
@@ -120,6 +124,11 @@ class Request:
         from gsina.runs.published import default_recipe
 
         assert self.data is not None
+        if self.trees:
+            raise InputError(
+                f"--trees need features of whole molecules, which {self.data} has not; leave them "
+                "out, or train on a file of SMILES."
+            )
         recipe = default_recipe(
             self.data,
             self.backbone,
@@ -152,6 +161,7 @@ class Request:
             method=self.method or "gsina",
             backbone=self.backbone,
             options=self.options,
+            trees=self.trees,
             **self.changes,
         )
 

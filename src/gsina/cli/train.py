@@ -95,6 +95,15 @@ def train(
             "predicts their mean, and says how far they are apart.",
         ),
     ] = None,
+    trees: Annotated[
+        bool | None,
+        typer.Option(
+            "--trees/--no-trees",
+            help="Let boosted trees on the features of whole molecules (--features) answer beside "
+            "the network; the mean counts. By default where there are such features.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the run.", show_default=False),
@@ -172,6 +181,7 @@ def train(
             neighbours=None if neighbours is None else numbers(neighbours, "--neighbours", 1),
         ),
         ensemble=ensemble,
+        trees=trees,
     )
     if recipe is not None and str(recipe) in ("published", "recommended"):
         request, recipe = replace(request, which=str(recipe)), None

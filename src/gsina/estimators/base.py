@@ -94,8 +94,12 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             accuracy) where a class is rare, and says so; else ROC-AUC (accuracy, RMSE) and, for
             two classes, a threshold of one half.
         features: Of SMILES and RDKit molecules, features of the whole molecule to use beside the
-            graph: ``"morgan"`` (fingerprint), ``"rdkit"`` (2D descriptors), or a tuple of both.
+            graph: ``"morgan"`` (fingerprint), ``"rdkit"`` (2D descriptors), a tuple of both, or
+            ``None``; ``"auto"``: RDKit's, for the trees.
         ensemble: Members, with one seed after the other; answers are their means.
+        trees: Whether boosted trees on the features of whole graphs answer beside the network, and
+            the mean counts; ``False`` gives the features to the network. ``"auto"``: where
+            molecules have such ``features``.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -126,8 +130,9 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         budget: float | None = None,
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
-        features: str | Sequence[str] | None = None,
+        features: str | Sequence[str] | None = AUTO,
         ensemble: int = 1,
+        trees: bool | str = "auto",
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -148,6 +153,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.metric = metric
         self.features = features
         self.ensemble = ensemble
+        self.trees = trees
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -166,7 +172,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
                 ``Dataset`` those of its training split. Validation does not weight.
         """
         if isinstance(graphs, Dataset):
-            if self.features and graphs.train.graph_attr is None:
+            if self.features not in (None, AUTO) and graphs.train.graph_attr is None:
                 raise InputError(
                     "got a dataset without features of whole molecules, expected "
                     f"{self.features!r}; read its file with features=, or leave them out here."
@@ -255,6 +261,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             params["ratio"] = None  # the method's own, which is not used
         params |= {"method": made.method, "backbone": backbone or made.backbone}
         params["ensemble"] = made.members
+        if "trees" in names:
+            params["trees"] = made.trees is not None
         estimator = cls(**params, method_options=rest or None)
         estimator._keep(model, [])
         return estimator
@@ -293,7 +301,11 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
 
     def _dataset(self, graphs: Any, y: Any, val: Any, sample_weight: Any = None) -> Dataset:
         """Labels of any kind as those of a task, in a training and a validation split."""
-        found = read_graphs(graphs, features=feature_kinds(self.features, self.method))
+        found = read_graphs(
+            graphs,
+            features=feature_kinds(self.features, self.method, self.trees),
+            if_molecules=self.features == AUTO,
+        )
         packed = found.graphs
         values = self._values(packed, y)
         coding = self._coding.of(values)
@@ -348,6 +360,9 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         if not (isinstance(self.epochs, int | np.integer) and self.epochs >= 1):
             raise InputError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
         options = self._options()
+        trees = getattr(self, "trees", False)
+        if trees == "auto":
+            trees = dataset.origin.reading.get("descriptors") is not None
         plan = Plan(
             spec=make_spec(self.backbone, dataset, {name: getattr(self, name) for name in SIZES}),
             method=self.method,
@@ -358,6 +373,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             seed=seed,
             threshold=chooses_threshold(dataset, self.metric),
             ensemble=self.ensemble,
+            trees=bool(trees),
         )
         trained = train_model(dataset, plan, listeners=[OnEpoch(log_epoch)] if self.verbose else [])
         self._keep(trained.model, trained.records)

@@ -17,21 +17,24 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import find_scaling
 from gsina.graphs.task import Level
 from gsina.methods.registry import check_graph_features
-from gsina.molecules.descriptors import check_kinds, choose, varying
+from gsina.models.imbalance import AUTO
+from gsina.molecules.descriptors import USUAL, check_kinds, choose, varying
 from gsina.training.evaluate import Predictions
 
 #: One graph in so many is held out for validation if none are given.
 HELD_OUT = 10
 
 
-def feature_kinds(features: str | Sequence[str] | None, method: str) -> tuple[str, ...]:
+def feature_kinds(
+    features: str | Sequence[str] | None, method: str, trees: bool | str
+) -> tuple[str, ...]:
     """The features of whole molecules that an estimator is to add, if its method can use them."""
-    if features is None:
-        return ()
+    if features is None or features == AUTO:
+        return () if features is None or not trees else USUAL
     kinds = features.split(",") if isinstance(features, str) else features
     found = tuple(kind.strip() for kind in kinds)
     check_kinds(found)
-    if found:
+    if found and not trees:  # the network is to read them
         check_graph_features(method)  # before they are computed
     return found
 
@@ -41,9 +44,11 @@ def read_graphs(
     level: Level = "graph",
     reading: dict[str, Any] | None = None,
     features: Sequence[str] = (),
+    *,
+    if_molecules: bool = False,
 ) -> ReadObjects:
     """Graphs to train on: :func:`~gsina.formats.objects.read_objects` with finite features."""
-    found = read_objects(graphs, level, reading, features)
+    found = read_objects(graphs, level, reading, features, if_molecules=if_molecules)
     check_features(found.graphs, found.reading)
     return found
 

@@ -89,7 +89,8 @@ class NodeEstimator(GraphEstimator):
             metric,
             ensemble=ensemble,
         )
-        del self.features  # no parameter here: those of whole molecules say nothing about nodes
+        # No parameters here: features of whole molecules say nothing about nodes.
+        del self.features, self.trees
 
     def _settings(self) -> Settings:
         usual = 1 if self.neighbours is None else 512

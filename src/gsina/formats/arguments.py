@@ -8,7 +8,7 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.formats.base import FileOptions
 from gsina.formats.table import header
-from gsina.molecules.descriptors import check_kinds
+from gsina.molecules.descriptors import NONE, USUAL, check_kinds
 
 #: Options that only tables of nodes have.
 NODE_OPTIONS = ("--id", "--label", "--edge-source", "--edge-target", "--feature", "--edge-feature")
@@ -99,8 +99,10 @@ def node_tables(given: FileOptions, file: str) -> dict[str, Any]:
 
 
 def _molecule_features(given: FileOptions) -> dict[str, Any]:
-    """The kinds of features of whole molecules, if some are asked for."""
+    """The kinds of features of whole molecules: the usual ones, those asked for, or none."""
     if given.features is None:
+        return {"features": list(USUAL)}
+    if given.features.strip() == NONE:
         return {}
     kinds = [kind.strip() for kind in given.features.split(",") if kind.strip()]
     check_kinds(kinds)

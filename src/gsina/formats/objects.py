@@ -53,6 +53,8 @@ def read_objects(
     level: Level = "graph",
     reading: dict[str, Any] | None = None,
     features: Sequence[str] = (),
+    *,
+    if_molecules: bool = False,
 ) -> ReadObjects:
     """Graphs of any kind, one per graph that an object holds.
 
@@ -64,10 +66,13 @@ def read_objects(
         reading: How a model was trained to read them; ``None`` for new ones.
         features: Features of whole molecules that new ones bring along, ``morgan`` or ``rdkit`` or
             both: see :mod:`gsina.molecules.descriptors`.
+        if_molecules: Other graphs just go without these features.
 
     Raises:
         InputError: An object cannot be read; the sentence says at which positions, counted from 0.
     """
+    if if_molecules and isinstance(objects, Batch | PackedGraphs):
+        features = ()
     if isinstance(objects, Batch):
         objects = PackedGraphs.from_batch(objects)
     if isinstance(objects, PackedGraphs):
@@ -83,7 +88,7 @@ def read_objects(
     found = list(one_by_one(objects))
     if any(isinstance(one, str) or _is_molecule(one) for one in found):
         return _molecules(found, level, reading, features)
-    _only_molecules(features)
+    _only_molecules(() if if_molecules else features)
     networks = any(map(is_networkx, found))
     for place, one in enumerate(found):
         if not (is_networkx(one) if networks else isinstance(one, BaseData)):

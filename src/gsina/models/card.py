@@ -49,9 +49,12 @@ def model_card(model: Model) -> str:
 
 def _kind(model: Model) -> str:
     made = model.architecture
-    if made.members == 1:
-        return f"A {made.method} model"
-    return f"The mean of {made.members} {made.method} models that differ by their seeds, each"
+    what = f"A {made.method} model"
+    if made.members > 1:
+        what = f"The mean of {made.members} {made.method} models that differ by their seeds, each"
+    if made.trees is not None:
+        what += ", averaged with boosted trees on features of whole graphs,"
+    return what
 
 
 def _use(model: Model) -> list[str]:

@@ -23,7 +23,12 @@ from gsina.models.model import Model
 from gsina.training.evaluate import Predictions, score
 
 #: What people read for the names of baselines.
-LABELS = {"erm": "ERM", "forest": "random forest"}
+LABELS = {
+    "erm": "ERM",
+    "forest": "random forest",
+    "trees": "boosted trees alone",
+    "network": "network alone",
+}
 #: Resamples; fewer where there are so many labels that more would take minutes.
 RESAMPLES, FEWEST, MOST_LABELS = 500, 100, 5_000_000
 #: The share of differences outside the interval.

@@ -34,7 +34,7 @@ REFERENCE = "reference/"
 RECORD = ("training", "data", "metrics", "versions", "created")
 
 #: What of an architecture are sizes of its weights.
-SIZES = ("node_channels", "edge_channels", "graph_channels", "backbone_options")
+SIZES = ("node_channels", "edge_channels", "graph_channels", "backbone_options", "trees")
 
 #: Makes the networks of a user's own class from what the folder says.
 MakeSpec = Callable[[Architecture], NetworkSpec]
@@ -227,6 +227,8 @@ def _architecture(values: dict[str, Any]) -> Architecture:
     for name in ("node_channels", "edge_channels"):
         if isinstance(made[name], list):
             made[name] = tuple(int(size) for size in made[name])
+    if made.get("trees") is not None:
+        made["trees"] = tuple(int(size) for size in made["trees"])
     return Architecture(**made)
 
 

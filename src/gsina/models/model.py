@@ -22,6 +22,7 @@ from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Level, Task
 from gsina.methods import Method, build_method, make_config
 from gsina.methods.ensemble import Ensemble
+from gsina.methods.trees import BoostedTrees, WithTrees
 from gsina.metrics import METRICS, predicted_classes
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -92,6 +93,7 @@ class Architecture:
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
         graph_channels: Number of features of whole graphs; 0 for none.
         members: Networks of this kind, whose answers are averaged.
+        trees: Sizes of the boosted trees beside them (:mod:`gsina.methods.trees`), or ``None``.
     """
 
     method: str
@@ -102,10 +104,16 @@ class Architecture:
     edge_channels: int | tuple[int, ...]
     graph_channels: int = 0
     members: int = 1
+    trees: tuple[int, int, int] | None = None
 
     @classmethod
     def of(
-        cls, method: str, options: dict[str, Any], spec: NetworkSpec, members: int = 1
+        cls,
+        method: str,
+        options: dict[str, Any],
+        spec: NetworkSpec,
+        members: int = 1,
+        trees: tuple[int, int, int] | None = None,
     ) -> Architecture:
         """The description of ``build_method(method, spec, task, options)``."""
         config = make_config(method, options)
@@ -119,16 +127,20 @@ class Architecture:
             _channels(spec.edge_channels),
             spec.graph_channels,
             members,
+            trees,
         )
 
     def spec(self) -> NetworkSpec:
-        """How to make the networks, if the backbone is one of the package."""
+        """How to make the networks, if the backbone is one of the package.
+
+        Beside trees, features of whole graphs are theirs.
+        """
         return NetworkSpec(
             self.backbone,
             self.node_channels,
             self.edge_channels,
             self.backbone_options,
-            graph_channels=self.graph_channels,
+            graph_channels=self.graph_channels if self.trees is None else 0,
         )
 
     def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:
@@ -137,7 +149,10 @@ class Architecture:
         made = [
             build_method(self.method, spec, task, self.method_options) for _ in range(self.members)
         ]
-        return made[0] if self.members == 1 else Ensemble(made)
+        network = made[0] if self.members == 1 else Ensemble(made)
+        if self.trees is None:
+            return network
+        return WithTrees(network, BoostedTrees(*self.trees, task.outputs))
 
 
 @dataclass(frozen=True)
@@ -250,6 +265,20 @@ class Model:
                 members=None if each is None else self.scale.restore(each),
             )
         return found
+
+    def trees(self, graphs: Any) -> Tensor:
+        """What the trees beside the network say alone, as logits or in the units of the targets.
+
+        Raises:
+            InputError: The model has no trees.
+        """
+        if not isinstance(self.method, WithTrees):
+            raise InputError("this model has no trees beside its network; train it with trees.")
+        graphs = self.read(graphs)
+        self.check(graphs)
+        (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
+        found: Tensor = self.method.trees(scaled.graph_attr)
+        return found if self.scale is None else self.scale.restore(found)
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
         """All metrics that apply to labelled graphs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,8 @@ class Plan:
         threshold: Choose the thresholds of yes-or-no answers on validation data.
         ensemble: Members of the model, trained with ``seed``, ``seed + 1``, ...; the ratio is
             chosen by the first of them.
+        trees: Whether boosted trees on the features of whole graphs answer beside the network,
+            which then sees the graph alone.
     """
 
     spec: NetworkSpec
@@ -45,6 +47,7 @@ class Plan:
     seed: int = 0
     threshold: bool = False
     ensemble: int = 1
+    trees: bool = False
 
     def __post_init__(self) -> None:
         if self.auto_ratio:
@@ -53,6 +56,11 @@ class Plan:
             raise InputError(
                 f"ensemble must be a whole number of members, 1 or more, got {self.ensemble!r}."
             )
+
+    @property
+    def network_spec(self) -> NetworkSpec:
+        """How to make the networks: features of whole graphs are for the trees, if there are."""
+        return replace(self.spec, graph_channels=0) if self.trees else self.spec
 
     def trials(self) -> list[Trial]:
         """The first training, or several of which the best is kept if the ratio is chosen."""

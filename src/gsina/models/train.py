@@ -22,7 +22,9 @@ from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.split_names import SPLITS
 from gsina.methods import Method, build_method
 from gsina.methods.ensemble import Ensemble
+from gsina.methods.trees import BoostedTrees, WithTrees
 from gsina.metrics import METRICS
+from gsina.models.boosting import check_features, grow_trees
 from gsina.models.imbalance import weighted
 from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
 from gsina.models.plan import Plan, Trial
@@ -112,6 +114,8 @@ def train_model(
         raise InputError(f"the train split of {dataset.name} has no labels; add them to train on.")
     if task.level == "node" and dataset.train.mask is not None:
         labels = labels[dataset.train.mask]  # the others may be test labels
+    if plan.trees:
+        check_features(dataset)  # before the network is trained
     scale = Scale.of(labels) if task.kind == "regression" else None
     scaled = _standardised(dataset if scale is None else scale.apply(dataset))
     scaled = weighted(scaled, plan.settings.class_weight)
@@ -127,7 +131,7 @@ def train_model(
         chances = _chances(scaled, plan, trial.seed)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(trial.seed)
-            method = build_method(plan.method, plan.spec, task, trial.options).to(device)
+            method = build_method(plan.method, plan.network_spec, task, trial.options).to(device)
             progress = fit(
                 method,
                 scaled,
@@ -153,11 +157,18 @@ def train_model(
     }
     members = [first, *map(fitted, plan.other_members(first.trial))]
     method = first.method if len(members) == 1 else Ensemble([one.method for one in members])
+    trees = _grown(scaled, plan, listeners).to(device) if plan.trees else None
+    if trees is not None:
+        method = WithTrees(method, trees)
     model = Model(
         method=method.eval(),
         task=task,
         architecture=Architecture.of(
-            plan.method, first.trial.options, plan.spec, members=len(members)
+            plan.method,
+            first.trial.options,
+            plan.spec,
+            members=len(members),
+            trees=None if trees is None else trees.sizes,
         ),
         featuriser=reading_of(dataset) | ({"scaling": dataset.scaling} if dataset.scaling else {}),
         target_names=dataset.target_names,
@@ -171,6 +182,16 @@ def train_model(
     if ranks is None or ranks.first:
         model = with_uncertainty(model, dataset, threshold=plan.threshold)
     return Trained(model, first.progress, tuple(one.progress for one in members[1:]))
+
+
+def _grown(dataset: Dataset, plan: Plan, listeners: Sequence[Listener]) -> BoostedTrees:
+    """The trees of a plan, with progress."""
+
+    def report(done: int, of: int) -> None:
+        for listener in listeners:
+            listener.on_part("boosted trees", done, of)
+
+    return grow_trees(dataset, plan.seed, report)
 
 
 #: Scores by split and metric, and the main metric by target and split.

@@ -25,6 +25,8 @@ from gsina.molecules.features import parse, rdkit_chem
 from gsina.molecules.fingerprints import BITS, morgan
 from gsina.parallel import parallel_map
 
+#: What a model of molecules uses unasked, and the word for nothing.
+USUAL, NONE = ("rdkit",), "none"
 #: Atoms of the largest molecule that RDKit describes.
 LARGEST = 200
 #: Molecules of one piece of work.

@@ -1,12 +1,14 @@
 """Baselines beside a run: ERM with the same network and budget, and for molecules a forest.
 
 Both learn from the rows that the run learns from. What is finished is kept in the folder of the
-run: the checkpoint of ERM in ``baselines/erm``, the answers of the forest in ``baselines``.
+run: the checkpoint of ERM in ``baselines/erm``, the answers of the forest in ``baselines``. Of a
+model of a network and trees, either part alone is a baseline, too, and ERM is a network alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 from gsina.graphs.dataset import Dataset
+from gsina.methods.trees import WithTrees
 from gsina.models.comparison import LABELS, Contender, compare
 from gsina.models.forest import MOST_LABELS, forest_logits, has_molecules
 from gsina.models.imbalance import best_cuts, chooses_threshold
@@ -78,15 +81,17 @@ def compare_with_baselines(
     folder = None if out is None else out / BASELINES
     rivals, left_out = [], ""
     if recipe.method.name != "erm":
+        seen = without_graph_features(dataset) if recipe.trees else dataset
         trained = train_model(
-            dataset,
-            erm_recipe(recipe).plan(dataset, seed),
+            seen,
+            erm_recipe(recipe).plan(seen, seed),
             out=None if folder is None else folder / "erm",
             resume=resume,
             device=device,
             listeners=[_Baseline("erm", listeners)],
         )
-        rivals.append(Contender.of(trained.model, dataset))
+        rivals.append(Contender.of(trained.model, seen))
+    rivals += _parts(model, dataset)
     if has_molecules(dataset):
         labels = 0 if dataset.train.y is None else dataset.train.y.numel()
         if labels > MOST_LABELS:
@@ -100,6 +105,22 @@ def compare_with_baselines(
     return found | ({"left_out": left_out} if left_out else {})
 
 
+def without_graph_features(dataset: Dataset) -> Dataset:
+    """The dataset as a network alone sees it."""
+    splits = {name: replace(one, graph_attr=None) for name, one in dataset.splits.items()}
+    return replace(dataset, splits=splits)
+
+
+def _parts(model: Model, dataset: Dataset) -> list[Contender]:
+    """The network and the trees of a model, each alone; nothing for a model without trees."""
+    if not isinstance(model.method, WithTrees):
+        return []
+    network = replace(model, method=model.method.network)
+    logits = {split: network.predict(graphs).logits for split, graphs in dataset.splits.items()}
+    trees = {split: model.trees(graphs) for split, graphs in dataset.splits.items()}
+    return [Contender("network", logits), Contender("trees", trees)]
+
+
 def erm_recipe(recipe: Recipe) -> Recipe:
     """The plain network of a recipe: ERM with its data, budget and selection."""
     return recipe.model_copy(
@@ -107,6 +128,7 @@ def erm_recipe(recipe: Recipe) -> Recipe:
             "method": MethodPart(name="erm"),
             "optimiser": recipe.optimiser.model_copy(update={"resample": None}),
             "auto_ratio": False,
+            "trees": False,
         }
     )
 

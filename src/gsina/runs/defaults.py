@@ -13,7 +13,7 @@ from gsina.models.imbalance import AUTO
 from gsina.models.plan import check_budget, default_options
 from gsina.models.train import named_spec
 from gsina.nn.backbones import BACKBONES
-from gsina.runs.recipe import Recipe
+from gsina.runs.recipe import FOLDERS, Recipe
 
 #: Settings that suit a few thousand molecules: a second or two per epoch on one core.
 BACKBONE = {"hidden_channels": 64, "num_layers": 3, "dropout": 0.3}
@@ -35,6 +35,8 @@ def file_recipe(
     options: dict[str, Any] | None = None,
     patience: int | None = None,
     metric: str = AUTO,
+    trees: bool | None = None,
+    title: str | None = None,
     **optimiser: Any,
 ) -> Recipe:
     """A recipe for a user's files.
@@ -49,13 +51,18 @@ def file_recipe(
         patience: Stop after this many epochs without improvement.
         metric: Which metric selects; by default that of the kind of target, or one for rare
             classes if there is one.
+        trees: Whether boosted trees on the features of whole molecules answer beside the network;
+            by default where there are such features.
+        title: What to call the data, if not by the name of the first file.
         **optimiser: Fields of the optimiser, such as ``epochs``.
 
     Raises:
         InputError: One sentence about the first thing that is wrong.
     """
     nodes = FORMATS[format].level == "node"
-    if FORMATS[format].molecules and reading.get("features"):
+    described = bool(FORMATS[format].molecules and reading.get("features"))
+    trees = described if trees is None else trees
+    if described and not trees:  # the network is to read them
         check_graph_features(method)  # before they are computed
     edges = reading.get("edge_features")
     if backbone is None:
@@ -73,8 +80,9 @@ def file_recipe(
         {
             "data": {
                 "format": format,
-                "files": files if format == "tu" else tuple(str(Path(f).resolve()) for f in files),
+                "files": files if format == "tu" else tuple(map(_absolute, files)),
                 "options": reading,
+                "title": title,
             },
             "method": {"name": method, "options": default_options(method) | settings},
             "backbone": {"name": backbone, "options": named_spec(backbone, 1, 0, BACKBONE).options},
@@ -85,8 +93,14 @@ def file_recipe(
                 "metric": metric,
             },
             "auto_ratio": auto,
+            "trees": trees,
         }
     )
+
+
+def _absolute(file: Path | str) -> str:
+    """A path that means the same from any folder; those in the folders of data do already."""
+    return str(file) if str(file).startswith(tuple(FOLDERS)) else str(Path(file).resolve())
 
 
 def check_edge_features(backbone: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -23,6 +24,7 @@ from pydantic import (
 
 from gsina.datasets.catalog import DATASETS, load_dataset
 from gsina.errors import InputError, MissingFileError, check_name
+from gsina.files import cache_dir, data_dir
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
@@ -65,6 +67,10 @@ class NamedData(_NamedPart):
         """Whether graphs or nodes are predicted."""
         return DATASETS[self.name].level
 
+    def at_hand(self) -> bool:
+        """Whether the data can be loaded without a download."""
+        return DATASETS[self.name].at_hand()
+
     def load(self, progress: OnProgress | None = None) -> Dataset:
         """Load the dataset; the first preparation reports its progress."""
         wanted = "progress" in signature_of(DATASETS[self.name].load)[0]
@@ -83,8 +89,10 @@ class FileData(_Part):
 
     Attributes:
         format: Name of their format.
-        files: Absolute paths; of the TU collection the name of the dataset.
+        files: Absolute paths, or such in the folder of raw data (``data:ogb/...``) or of prepared
+            ones (``cache:...``); of the TU collection the name of the dataset.
         options: Arguments of the reader.
+        title: What to call the data, if not by the name of the first file.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -92,6 +100,7 @@ class FileData(_Part):
     format: str = Field(validation_alias=AliasChoices("format", "kind"))  # `kind` in version 0.1
     files: tuple[str, ...]
     options: dict[str, Any] = Field(default_factory=dict)
+    title: str | None = None
 
     @model_validator(mode="after")
     def _known(self) -> FileData:
@@ -111,7 +120,9 @@ class FileData(_Part):
 
     @property
     def name(self) -> str:
-        """The name of the first file, without its endings."""
+        """The title, or the name of the first file, without its endings."""
+        if self.title is not None:
+            return self.title
         return re.sub(r"[^\w.-]", "_", Path(self.files[0]).name.split(".")[0]) or "data"
 
     @property
@@ -123,12 +134,34 @@ class FileData(_Part):
         """Read and split the data."""
         read = FORMATS[self.format].read
         wanted = "on_progress" in signature_of(read)[0]
-        return read(*self.files, **self.options, **({"on_progress": progress} if wanted else {}))
+        found = read(*self.paths, **self.options, **({"on_progress": progress} if wanted else {}))
+        return found if self.title is None else replace(found, name=self.title)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files as this machine knows them."""
+        return tuple(_place_of(file) for file in self.files)
+
+    def at_hand(self) -> bool:
+        """Whether the files are there."""
+        return self.format == "tu" or all(Path(path).exists() for path in self.paths)
 
     def essential(self) -> dict[str, Any]:
         """Format, files, and the options that are not defaults."""
         options = changed_options(FORMATS[self.format].read, self.options)
-        return {"format": self.format, "files": list(self.files), "options": options}
+        title = {} if self.title is None else {"title": self.title}
+        return {"format": self.format, "files": list(self.files), "options": options} | title
+
+
+#: The folders that files of a recipe may be in, so that it means the same on every machine.
+FOLDERS = {"data:": data_dir, "cache:": cache_dir}
+
+
+def _place_of(file: str) -> str:
+    for prefix, folder in FOLDERS.items():
+        if file.startswith(prefix):
+            return str(folder() / file.removeprefix(prefix))
+    return file
 
 
 def _tag(data: Any) -> str:
@@ -220,7 +253,8 @@ class FieldError(InputError):
 class Recipe(_Part):
     """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios.
 
-    An ``ensemble`` is the mean of so many members, trained with one seed after the other.
+    An ``ensemble`` is the mean of so many members, trained with one seed after the other. With
+    ``trees``, boosted trees on the features of whole graphs answer beside it, and the mean counts.
     """
 
     data: Data
@@ -230,6 +264,7 @@ class Recipe(_Part):
     selection: SelectionPart = Field(default_factory=SelectionPart)
     auto_ratio: bool = False
     ensemble: int = Field(default=1, ge=1)
+    trees: bool = False
 
     @model_validator(mode="after")
     def _can_choose(self) -> Self:
@@ -263,9 +298,9 @@ class Recipe(_Part):
             got = "" if explained else f" (got {first['input']!r})"
             raise FieldError(path, f"{message}{got}") from error
 
-    def with_ensemble(self, members: int) -> Self:
-        """The same recipe with so many members."""
-        return self.parse(self.model_dump() | {"ensemble": members})
+    def changed(self, **fields: Any) -> Self:
+        """The same recipe with other values of fields."""
+        return self.parse(self.model_dump() | fields) if fields else self
 
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
@@ -308,6 +343,7 @@ class Recipe(_Part):
             seed=seed,
             threshold=chooses_threshold(dataset, chosen.metric),
             ensemble=self.ensemble,
+            trees=self.trees,
         )
 
     @classmethod

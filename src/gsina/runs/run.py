@@ -128,7 +128,7 @@ def run(
 def make_method(recipe: Recipe, dataset: Dataset) -> Method:
     """A fresh model of the recipe for the dataset's features."""
     plan = recipe.plan(dataset, 0)
-    return build_method(plan.method, plan.spec, dataset.task, plan.options)
+    return build_method(plan.method, plan.network_spec, dataset.task, plan.options)
 
 
 def describe(

@@ -120,7 +120,7 @@ def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset
     if (folder / MODEL).is_dir():
         return Run(model_folders.load_model(folder), dataset, result)
     plan = recipe.plan(dataset, int(result["seed"]))
-    architecture = Architecture.of(plan.method, plan.options, plan.spec)
+    architecture = Architecture.of(plan.method, plan.options, plan.network_spec)
     method = architecture.build(dataset.task, plan.spec)
     method.load_state_dict(load_tensors(old)[0])
     model = Model(

@@ -35,7 +35,8 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
         try:
             result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             recipe = result["recipe"]
-            kind = " ".join(recipe[part]["name"] for part in ("data", "backbone", "method"))
+            named = recipe["data"].get("name") or recipe["data"]["title"]
+            kind = " ".join([named, *(recipe[part]["name"] for part in ("backbone", "method"))])
             if "seconds_explaining" in result:
                 kind = f"{kind} {result['explainer']}"
                 times.setdefault(kind, []).append(result["seconds_explaining"])

@@ -17,6 +17,7 @@ from gsina.paper.studies.connected_components import run_components
 from gsina.paper.studies.explainers import run_posthoc
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
+from gsina.runs.recipe import FileData
 from gsina.runs.run import run
 from gsina.runs.trained import model_folder
 from gsina.training import Diverged, UnusableCheckpoint
@@ -112,14 +113,18 @@ def _explain(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
 
 def _train(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
     """Continue from the job's checkpoint; start again if it cannot be used."""
-    folder = _folder(job)
+    folder, recipe = _folder(job), job.recipe
+    known: dict[str, Any] = {
+        "report": False,
+        "listeners": listeners,
+        # As `gsina train` does with users' files.
+        "baselines": isinstance(recipe.data, FileData) and recipe.method.name == "gsina",
+    }
     try:
-        found = run(
-            job.recipe, job.seed, out=folder, resume=True, report=False, listeners=listeners
-        )
+        found = run(recipe, job.seed, out=folder, resume=True, **known)
     except UnusableCheckpoint:
         shutil.rmtree(folder, ignore_errors=True)
-        found = run(job.recipe, job.seed, out=folder, report=False, listeners=listeners)
+        found = run(recipe, job.seed, out=folder, **known)
     return found.result
 
 

@@ -44,7 +44,7 @@ class Summary:
 
     def further(self, extra: ExtraColumn) -> tuple[float, float | None] | None:
         """Mean and standard deviation of another metric; ``None`` where a run lacks it."""
-        tests = [_scores(result, self.cell.split) for result in self.results]
+        tests = [_scores(result, self.cell) for result in self.results]
         if not tests or any(test.get(extra.metric) is None for test in tests):
             return None
         values = np.array([test[extra.metric] for test in tests]) * (100 if extra.percent else 1)
@@ -66,7 +66,7 @@ def summarise(table: Table, results: Results) -> list[Summary]:
         jobs = [] if cell.trials else cell.jobs  # trials are no values of the cell
         found = {job.seed: result for job in jobs if (result := results.load(job))}
         # A test split whose files were not at hand is not in the result.
-        found = {seed: one for seed, one in found.items() if _scores(one, cell.split)}
+        found = {seed: one for seed, one in found.items() if _scores(one, cell)}
         values = {seed: _value(table, cell, result) for seed, result in found.items()}
         diverged = tuple(job.seed for job in jobs if results.diverged(job))
         summaries.append(Summary(cell, values, tuple(found.values()), diverged, table.sample_std))
@@ -74,16 +74,19 @@ def summarise(table: Table, results: Results) -> list[Summary]:
 
 
 def _value(table: Table, cell: Cell, result: dict[str, Any]) -> float:
-    value = _scores(result, cell.split).get(table.metric or metric_of(result))
+    value = _scores(result, cell).get(table.metric or metric_of(result))
     if value is None:  # not defined, such as the area under the curve of one class
         return math.nan
     return float(value) * (100 if table.percent else 1)
 
 
-def _scores(result: dict[str, Any], split: str) -> dict[str, Any]:
-    """The metrics of a result on a split, or their mean over all test splits."""
-    if split != ALL_TESTS:
-        return dict(result["metrics"].get(split, {}))
+def _scores(result: dict[str, Any], cell: Cell) -> dict[str, Any]:
+    """The metrics of a result on the split of a cell, or their mean over all test splits."""
+    if cell.split != ALL_TESTS:
+        found = result["metrics"]
+        if cell.baseline is not None:
+            found = result.get("baselines", {}).get("metrics", {}).get(cell.baseline, {})
+        return dict(found.get(cell.split, {}))
     value = ood_score(result)
     return {} if value is None else {metric_of(result): value}
 

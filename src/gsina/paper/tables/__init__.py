@@ -47,6 +47,7 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "ciga-real": ("ciga", "ciga_real"),
     "ciga-more": ("ciga", "ciga_more"),
     "node": ("nodes", "node_table"),
+    "own": ("own", "own"),
     "factors": ("factors", "factors"),
     "transport": ("factors", "transport"),
     "factors-nodes": ("elsewhere", "factors_nodes"),

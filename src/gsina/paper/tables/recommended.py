@@ -31,7 +31,7 @@ SHARED = {"average": 0.99, "resample": "shortcuts"}
 FROM_ALL = {"initial_ratio": 0.9, "anneal_epochs": 10}
 #: A predictor of one layer that follows the extractor's.
 FOLLOWED = EMBEDDING | {"predictor_layers": 1}
-DEPTHS, RATES = (4, 6), (1e-3, 3e-3)
+DEPTHS, RATES = (4,), (1e-3, 3e-3)
 #: Layers of the network that is asked for, so that the row has its depth between features and
 #: answer: the predictor reads raw features, or an embedding of as many layers, or follows with one.
 LAYERS = {
@@ -178,7 +178,7 @@ def _printed(name: str, backbone: str, bias: float) -> PaperNumber | None:
 
 
 def candidates() -> dict[str, list[Row]]:
-    """Eight recipes per method: two depths, two learning rates, two values of its own."""
+    """Four recipes per method: two learning rates, two values of its own."""
     plain = {"ratio": 0.5, "scorer": "plain"} | FROM_ALL
 
     def rows(method: str, *own: tuple[dict[str, Any], dict[str, Any], str]) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ class Cell:
         split: The split that is scored; a dataset may have several test splits, of which
             :data:`ALL_TESTS` takes the mean.
         trial_seeds: The seeds of its trials, of which the mean counts.
+        baseline: Name of a baseline beside the run, whose score is the cell's; ``None``: the run's.
     """
 
     row: str
@@ -49,6 +50,7 @@ class Cell:
     choices: tuple[Recipe, ...] = ()
     split: str = "test"
     trial_seeds: tuple[int, ...] = (TRIAL_SEED,)
+    baseline: str | None = None
 
     @property
     def jobs(self) -> list[Job]:
@@ -78,6 +80,7 @@ class Table:
         cells: In the order they are run, the most valuable first.
         notes: Things a reader must know.
         extra: Further metrics of the same runs.
+        prepare: Makes files that the cells need; called before they are run.
         sample_std: Whether the standard deviation is the unbiased one of a sample, as this paper's
             benchmark has it, instead of the population's.
     """
@@ -90,6 +93,7 @@ class Table:
     notes: tuple[str, ...] = field(default=())
     extra: tuple[ExtraColumn, ...] = ()
     sample_std: bool = False
+    prepare: Callable[[], None] | None = None
 
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:
         """The cells whose row, column or method contain every word of ``only``.

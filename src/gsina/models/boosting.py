@@ -1,0 +1,145 @@
+"""Grow boosted trees on features of whole graphs, and turn them into tensors.
+
+scikit-learn's histogram boosting with its usual settings: 100 rounds, 31 leaves, learning rate 0.1;
+one model per target, since targets may lack different labels. Nothing is chosen on validation data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
+
+from gsina.errors import InputError
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.task import Task
+from gsina.methods.trees import BoostedTrees
+
+#: Called with the targets that are done, and with all there are.
+OnTargets = Callable[[int, int], None]
+#: One grown tree: its nodes as scikit-learn keeps them, and the output that it adds to.
+Tree = tuple[NDArray[Any], int]
+
+
+def grow_trees(dataset: Dataset, seed: int, on_targets: OnTargets | None = None) -> BoostedTrees:
+    """Trees that are grown on ``train``; logits of classes, or numbers.
+
+    A target without labels, or with one class only, gets no trees and the logit of its share.
+
+    Args:
+        dataset: Graphs with features of whole graphs; weights of labels count.
+        seed: Of the trees.
+        on_targets: Told of the progress.
+
+    Raises:
+        InputError: The graphs have no such features.
+    """
+    check_features(dataset)
+    train, task = dataset.train, dataset.task
+    assert train.graph_attr is not None
+    assert train.y is not None
+    x = train.graph_attr.float().numpy()
+    y = train.y.double().numpy().reshape(len(train), -1)
+    weight = np.ones_like(y)
+    if train.label_weight is not None:
+        weight = weight * train.label_weight.double().numpy().reshape(len(train), -1)
+    trees: list[Tree] = []
+    base = np.zeros(task.outputs)
+    for column in range(y.shape[1]):
+        if on_targets is not None:
+            on_targets(column, y.shape[1])
+        known = np.isfinite(y[:, column]) & (weight[:, column] > 0)
+        known &= (y[:, column] >= 0) | (task.kind == "regression")
+        rows = x[known], y[known, column], weight[known, column]
+        grown, start = _grow(*rows, task, seed)
+        first = 0 if task.kind == "multiclass" else column
+        trees += [(nodes, first + output) for nodes, output in grown]
+        base[first : first + len(start)] = start
+    if on_targets is not None:
+        on_targets(y.shape[1], y.shape[1])
+    return as_tensors(trees, base)
+
+
+def check_features(dataset: Dataset) -> None:
+    """Refuse graphs without features of whole graphs."""
+    if dataset.train.graph_attr is None or not dataset.train.graph_attr.size(1):
+        raise InputError(
+            "boosted trees need features of whole graphs, and these graphs have none; ask for them "
+            "with features (--features rdkit for molecules), or leave the trees out (--no-trees)."
+        )
+
+
+def _grow(
+    x: NDArray[Any], y: NDArray[Any], weight: NDArray[Any], task: Task, seed: int
+) -> tuple[list[Tree], NDArray[Any]]:
+    """Trees of one target, with the number of the output of each, and what they start from."""
+    outputs = task.outputs if task.kind == "multiclass" else 1
+    if task.kind != "regression" and len(np.unique(y)) < 2:
+        shares = np.bincount(y.astype(int), weight, max(outputs, 2)) + 0.5
+        logs = np.log(shares / shares.sum())
+        return [], logs if outputs > 1 else logs[1:] - logs[:1]
+    if not len(y):
+        return [], np.zeros(outputs)
+    make = (
+        HistGradientBoostingRegressor
+        if task.kind == "regression"
+        else HistGradientBoostingClassifier
+    )
+    # Threads that wait for each other on fewer cores take a hundred times as long.
+    with warnings.catch_warnings(), threadpool_limits(torch.get_num_threads()):
+        warnings.simplefilter("ignore", UserWarning)  # few rows of a class
+        model = make(random_state=seed).fit(x, y, sample_weight=weight)
+    classes = [0] if outputs == 1 else model.classes_.astype(int).tolist()
+    if outputs > 1 and len(classes) == 2:  # two of several classes: one tree tells them apart
+        return _two_of_several(model, classes, outputs)
+    grown = [
+        (predictor.nodes, classes[place])
+        for round_ in model._predictors
+        for place, predictor in enumerate(round_)
+    ]
+    start = np.full(outputs, _ABSENT if outputs > 1 else 0.0)
+    start[classes] = np.asarray(model._baseline_prediction).reshape(-1)
+    return grown, start
+
+
+#: Logit of a class without a training row.
+_ABSENT = -20.0
+
+
+def _two_of_several(
+    model: Any, classes: list[int], outputs: int
+) -> tuple[list[Tree], NDArray[Any]]:
+    start = np.full(outputs, _ABSENT)
+    start[classes] = 0.0, float(np.asarray(model._baseline_prediction).reshape(-1)[0])
+    return [(one.nodes, classes[1]) for (one,) in model._predictors], start
+
+
+def as_tensors(trees: list[Tree], base: NDArray[Any]) -> BoostedTrees:
+    """Trees side by side, filled up to the size of the largest."""
+    width = max((len(nodes) for nodes, _ in trees), default=1)
+    depth = max((int(nodes["depth"].max()) for nodes, _ in trees), default=0)
+    made = BoostedTrees(len(trees), width, depth, len(base))
+    made.base.copy_(torch.from_numpy(base))
+    for row, (nodes, output) in enumerate(trees):
+        count, leaf = len(nodes), nodes["is_leaf"].astype(bool)
+        own = np.arange(count)
+        made.output[row] = output
+        made.feature[row, :count] = torch.from_numpy(np.where(leaf, 0, nodes["feature_idx"]))
+        # Features are float32: rounded down, a threshold parts them as it did before.
+        made.threshold[row, :count] = torch.from_numpy(_rounded_down(nodes["num_threshold"]))
+        for name in ("left", "right"):
+            child = np.where(leaf, own, nodes[name])
+            getattr(made, name)[row, :count] = torch.from_numpy(child.astype(np.int32))
+        made.value[row, :count] = torch.from_numpy(np.where(leaf, nodes["value"], 0.0))
+    return made
+
+
+def _rounded_down(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    near = values.astype(np.float32)
+    return np.where(near > values, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float32)

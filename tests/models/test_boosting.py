@@ -1,0 +1,145 @@
+"""Boosted trees as tensors: they answer as scikit-learn's do, and travel with a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+import tiny
+from gsina.errors import InputError
+from gsina.graphs.dataset import Dataset
+from gsina.graphs.task import Task
+from gsina.methods.trees import WithTrees, mean_of_logits
+from gsina.models.boosting import grow_trees
+from gsina.models.folder import load_model, save_model
+from gsina.models.plan import Plan
+from gsina.models.train import named_spec, train_model
+from gsina.training import Settings
+
+FEATURES = 6
+
+
+def dataset(kind: str, outputs: int, count: int = 150, missing: bool = False) -> Dataset:
+    """Graphs whose labels follow from their features."""
+    graphs = tiny.motifs(count // 3)
+    rows = torch.Generator().manual_seed(0)
+    x = torch.randn(len(graphs), FEATURES, generator=rows)
+    if kind == "multiclass":
+        y: Any = (x[:, 0] > 0).long() + (x[:, 1] > 0.5).long()
+    elif kind == "binary":
+        y = (x[:, :outputs] + 0.3 * x[:, 2:3] > 0).float()
+    else:
+        y = x[:, :outputs] * 2 + x[:, 1:2].square()
+    if missing:
+        y[::3, 0] = float("nan")
+    graphs = replace(graphs, y=y, graph_attr=x)
+    half = len(graphs) // 2
+    ids = torch.arange(len(graphs))
+    splits = {"train": graphs[ids[:half]], "val": graphs[ids[half:]]}
+    metric = {"regression": "rmse", "binary": "roc_auc"}.get(kind, "accuracy")
+    return Dataset("trees", Task(kind, outputs, metric), splits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "outputs", "missing"),
+    [
+        ("binary", 1, False),
+        ("binary", 2, True),
+        ("multiclass", 3, False),
+        ("regression", 1, False),
+        ("regression", 2, True),
+    ],
+)
+def test_they_answer_as_those_they_were_made_of(kind: str, outputs: int, missing: bool) -> None:
+    data = dataset(kind, outputs, missing=missing)
+    found = grow_trees(data, seed=3)(data.val.graph_attr)
+    x, y, held = (
+        values.numpy() for values in (data.train.graph_attr, data.train.y, data.val.graph_attr)
+    )
+    for column in range(1 if kind == "multiclass" else outputs):
+        target = y if y.ndim == 1 else y[:, column]
+        known = np.isfinite(target)
+        if kind == "regression":
+            model = HistGradientBoostingRegressor(random_state=3).fit(x[known], target[known])
+            right = model.predict(held)
+        else:
+            model = HistGradientBoostingClassifier(random_state=3).fit(x[known], target[known])
+            right = model.decision_function(held)
+        ours = found if kind == "multiclass" else found[:, column]
+        np.testing.assert_allclose(ours.numpy(), right, rtol=1e-4, atol=1e-4)
+
+
+def test_features_on_a_threshold_go_where_they_went() -> None:
+    data = dataset("binary", 1)
+    assert data.train.graph_attr is not None
+    whole = replace(data.train, graph_attr=data.train.graph_attr.mul(2).round().div(2))
+    data = replace(data, splits={"train": whole, "val": whole})
+    model = HistGradientBoostingClassifier(random_state=0)
+    right = model.fit(whole.graph_attr.numpy(), whole.y.numpy()[:, 0]).decision_function(
+        whole.graph_attr.numpy()
+    )
+    found = grow_trees(data, seed=0)(whole.graph_attr)[:, 0]
+    np.testing.assert_allclose(found.numpy(), right, rtol=1e-4, atol=1e-4)
+
+
+def test_a_target_of_one_class_answers_with_it() -> None:
+    data = dataset("binary", 2)
+    assert data.train.y is not None
+    y = data.train.y.clone()
+    y[:, 1] = 1
+    train = replace(data.train, y=y)
+    found = grow_trees(replace(data, splits={**data.splits, "train": train}), 0)(
+        data.val.graph_attr
+    )
+    assert (found[:, 1] > 3).all()
+    assert found[:, 0].std() > 0.5
+    several = dataset("multiclass", 3)
+    kept = several.train.y != 1
+    two = replace(several, splits={**several.splits, "train": several.train[kept.nonzero()[:, 0]]})
+    answers = grow_trees(two, 0)(two.val.graph_attr).argmax(1)
+    assert set(answers.tolist()) == {0, 2}
+    sure = (two.val.y == 2).numpy()
+    assert (answers.numpy()[sure] == 2).mean() > 0.8
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_the_model_is_the_mean_of_both_and_travels(members: int, tmp_path: Path) -> None:
+    data = dataset("binary", 1)
+    spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8}, FEATURES)
+    plan = Plan(spec, settings=Settings(1, 64), trees=True, ensemble=members, seed=5)
+    model = train_model(data, plan).model
+    assert isinstance(model.method, WithTrees)
+    found = model.predict(data.val)
+    assert found.edge is not None
+    bare = replace(
+        model, method=model.method.network, architecture=replace(model.architecture, trees=None)
+    )
+    trees = grow_trees(data, 5)(data.val.graph_attr)
+    torch.testing.assert_close(model.trees(data.val), trees)
+    torch.testing.assert_close(found.logits, (bare.predict(data.val).logits + trees) / 2)
+    other = replace(data.val, graph_attr=-data.val.graph_attr)
+    torch.testing.assert_close(bare.predict(other).logits, bare.predict(data.val).logits)
+    save_model(tmp_path / "model", model)
+    again = load_model(tmp_path / "model")
+    torch.testing.assert_close(again.predict(data.val).logits, found.logits, rtol=0, atol=0)
+    assert "boosted trees" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_graphs_without_features_are_refused_before_training() -> None:
+    data = tiny.dataset(3)
+    spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8})
+    with pytest.raises(InputError, match="boosted trees need features of whole graphs"):
+        train_model(data, Plan(spec, settings=Settings(1, 64), trees=True))
+
+
+def test_several_classes_are_averaged_as_probabilities_of_their_logs() -> None:
+    network, trees = torch.tensor([[5.0, 5.0, 1.0]]), torch.tensor([[0.0, 1.0, 0.0]])
+    found = mean_of_logits(network, trees, Task("multiclass", 3))
+    torch.testing.assert_close(found, mean_of_logits(network - 3, trees + 7, Task("multiclass", 3)))
+    assert found.argmax(1).tolist() == [1]
