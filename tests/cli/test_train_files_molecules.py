@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,10 @@ def test_pairs_of_molecules(gsina, tmp_path):
     ("options", "message"),
     [
         (("--features", "ecfp"), "unknown kind of molecule features 'ecfp'; known: morgan, rdkit"),
-        (("--features", "rdkit", "--method", "dir"), "cannot use features of whole graphs"),
+        (
+            ("--features", "rdkit", "--no-trees", "--method", "dir"),
+            "cannot use features of whole graphs",
+        ),
     ],
 )
 def test_features_that_cannot_be_had(gsina, tmp_path, options, message):
@@ -59,6 +63,22 @@ def test_features_that_cannot_be_had(gsina, tmp_path, options, message):
     assert done.exit_code == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_graph_alone_and_trees_without_features(gsina, tmp_path):
+    pairs(tmp_path / "pairs.csv")
+    common = ("--smiles", "solute", "--target", "soluble", *QUICK, "--features", "none")
+    done = gsina("train", "pairs.csv", *common, "--out", "run")
+    assert done.exit_code == 0, done.output
+    assert (
+        json.loads((tmp_path / "run" / "model" / "model.json").read_text())["architecture"]["trees"]
+        is None
+    )
+    refused = gsina("train", "pairs.csv", *common, "--trees", "--out", "other")
+    assert refused.exit_code == 2
+    assert "boosted trees need features of whole graphs" in refused.stderr
+    named = gsina("train", "spmotif", "--trees", "--out", "other")
+    assert "--trees need features of whole molecules" in named.stderr
 
 
 def test_other_data_have_no_features_of_molecules(gsina, tmp_path):

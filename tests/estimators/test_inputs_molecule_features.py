@@ -25,7 +25,7 @@ BOTH = ("morgan", "rdkit")
 
 @pytest.fixture(scope="module")
 def fitted() -> GraphRegressor:
-    return GraphRegressor(**FEW, features=BOTH).fit(SMILES, WEIGHTS)
+    return GraphRegressor(**FEW, features=BOTH, trees=False).fit(SMILES, WEIGHTS)
 
 
 def test_features_change_the_answers_and_are_kept(fitted: GraphRegressor) -> None:
@@ -35,7 +35,7 @@ def test_features_change_the_answers_and_are_kept(fitted: GraphRegressor) -> Non
     assert {"MolWt"} < set(known["names"])
     assert model.architecture.graph_channels == len(known["names"]) < 2048
     assert set(model.featuriser["scaling"]) == {"graph"}
-    plain = GraphRegressor(**FEW).fit(SMILES, WEIGHTS)
+    plain = GraphRegressor(**FEW, features=None).fit(SMILES, WEIGHTS)
     assert plain.model_.architecture.graph_channels == 0
     assert not np.allclose(plain.predict(SMILES), fitted.predict(SMILES))
     # The answers hang on the features: without their values they are others.
@@ -89,7 +89,7 @@ def test_a_folder_keeps_them(fitted: GraphRegressor, tmp_path: Path) -> None:
 
 def test_parameters_are_those_of_scikit_learn(fitted: GraphRegressor) -> None:
     assert clone(fitted).get_params()["features"] == BOTH
-    assert GraphRegressor().get_params()["features"] is None
+    assert GraphRegressor().get_params()["features"] == "auto"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,11 @@ def test_parameters_are_those_of_scikit_learn(fitted: GraphRegressor) -> None:
         ({"features": ("morgn",)}, SMILES, "unknown kind of molecule features 'morgn'; did you"),
         ({"features": "morgan,morgan"}, SMILES, "'morgan' are asked for twice"),
         ({"features": "morgan"}, shapes(len(SMILES))[0], "are made of SMILES .*, got graphs"),
-        ({"features": "morgan", "method": "gib"}, SMILES, "cannot use features of whole graphs"),
+        (
+            {"features": "morgan", "method": "gib", "trees": False},
+            SMILES,
+            "cannot use features of whole graphs",
+        ),
     ],
 )
 def test_refusals(settings: dict[str, Any], data: Any, message: str) -> None:

@@ -15,7 +15,7 @@ import tiny
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
-from gsina.methods.trees import WithTrees, mean_of_logits
+from gsina.methods.trees import WithTrees
 from gsina.models.boosting import grow_trees
 from gsina.models.folder import load_model, save_model
 from gsina.models.plan import Plan
@@ -136,10 +136,3 @@ def test_graphs_without_features_are_refused_before_training() -> None:
     spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8})
     with pytest.raises(InputError, match="boosted trees need features of whole graphs"):
         train_model(data, Plan(spec, settings=Settings(1, 64), trees=True))
-
-
-def test_several_classes_are_averaged_as_probabilities_of_their_logs() -> None:
-    network, trees = torch.tensor([[5.0, 5.0, 1.0]]), torch.tensor([[0.0, 1.0, 0.0]])
-    found = mean_of_logits(network, trees, Task("multiclass", 3))
-    torch.testing.assert_close(found, mean_of_logits(network - 3, trees + 7, Task("multiclass", 3)))
-    assert found.argmax(1).tolist() == [1]

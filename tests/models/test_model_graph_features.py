@@ -29,8 +29,8 @@ READING = {
 }
 
 
-def trained(method: str) -> Model:
-    recipe = file_recipe("molecules", (ACIDS,), READING, method=method, epochs=2)
+def trained(method: str, trees: bool = False) -> Model:
+    recipe = file_recipe("molecules", (ACIDS,), READING, method=method, epochs=2, trees=trees)
     dataset = recipe.data.load()
     return train_model(dataset, recipe.plan(dataset, 0)).model
 
@@ -99,6 +99,7 @@ def test_every_method_uses_them_or_says_that_it_cannot(method: str) -> None:
     else:
         with pytest.raises(InputError, match=f"method {method} .* cannot use features of whole"):
             trained(method)
+    assert trained(method, trees=True).architecture.trees is not None
 
 
 def test_an_estimator_takes_them_as_they_are(tmp_path: Path) -> None:

@@ -70,11 +70,14 @@ def report(
         except ValueError as problem:
             show.say(f"the runtime is left out: {problem}", "yellow")
     if table is None and out is not None:
+        from gsina.paper.report.own_data import write_own_data
         from gsina.paper.report.what_decides import write_what_decides
 
         pages.write_results_page(out, store)
-        write_what_decides(out.with_name("what-decides.md"), store)
-        _say_written([out, out.with_name("what-decides.md")])
+        decides, own = out.with_name("what-decides.md"), out.with_name("own-data-results.md")
+        write_what_decides(decides, store)
+        write_own_data(own, store)
+        _say_written([out, decides, own])
         return
     chosen = None if table is None else make_table(table)
     text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)

@@ -26,6 +26,7 @@ from gsina.estimators.inputs import (
     with_labels,
     with_reading,
 )
+from gsina.estimators.loaded import parameters_of
 from gsina.estimators.log import log, log_epoch
 from gsina.estimators.networks import OwnBackbone, make_spec, own_spec
 from gsina.formats.objects import ReadObjects, read_objects
@@ -34,7 +35,6 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level, Task
-from gsina.methods import make_config
 from gsina.models.folder import load_model, save_model
 from gsina.models.imbalance import (
     AUTO,
@@ -241,29 +241,12 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         def own(made: Architecture) -> NetworkSpec:
             assert backbone is not None
             widths = made.node_channels, made.edge_channels
-            return own_spec(backbone, *widths, made.backbone_options, made.graph_channels)
+            return own_spec(backbone, *widths, made.backbone_options, made.seen_channels)
 
         model = load_model(folder, None if backbone is None else own)
         cls._check_task(model.task, "model")
-        made = model.architecture
-        settings: dict[str, Any] = model.training.get("settings", {})
-        given = {**settings, **made.backbone_options, **made.method_options}
-        given["features"] = tuple(model.featuriser.get("descriptors", {}).get("kinds", ())) or None
-        names = cls._get_param_names()
-        params = {name: value for name, value in given.items() if name in names}
-        usual = make_config(made.method, {})
-        rest = {
-            name: value
-            for name, value in made.method_options.items()
-            if name not in names and value != getattr(usual, name)
-        }
-        if params.get("budget") is not None:
-            params["ratio"] = None  # the method's own, which is not used
-        params |= {"method": made.method, "backbone": backbone or made.backbone}
-        params["ensemble"] = made.members
-        if "trees" in names:
-            params["trees"] = made.trees is not None
-        estimator = cls(**params, method_options=rest or None)
+        params = parameters_of(model, cls._get_param_names())
+        estimator = cls(**params if backbone is None else params | {"backbone": backbone})
         estimator._keep(model, [])
         return estimator
 

@@ -53,7 +53,8 @@ class Contender(NamedTuple):
         """A model on some splits, by default on all."""
         chosen = dataset.splits if splits is None else splits
         logits = {split: model.predict(dataset.splits[split]).logits for split in chosen}
-        return cls(model.architecture.method, logits, model.calibration.cut)
+        name = _title(model.architecture.method, model.architecture.trees is not None)
+        return cls(name, logits, model.calibration.cut)
 
     def decided(self, split: str) -> Tensor:
         """Logits whose sign is the decision."""
@@ -132,13 +133,19 @@ def main_scores(
         baselines: What :func:`compare` gives.
         metric: Name of the metric.
     """
-    everyone = {method: metrics} | dict(baselines.get("metrics", {}))
+    others = dict(baselines.get("metrics", {}))
+    everyone = {_title(method, "trees" in others): metrics} | others
     return {
         LABELS.get(name, name): {
             split: metric_text(row.get(metric), metric) for split, row in scores_of.items()
         }
         for name, scores_of in everyone.items()
     }
+
+
+def _title(method: str, trees: bool) -> str:
+    """What a model is called beside its baselines."""
+    return f"{method} and trees" if trees else method
 
 
 def _differences(

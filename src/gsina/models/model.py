@@ -130,17 +130,19 @@ class Architecture:
             trees,
         )
 
-    def spec(self) -> NetworkSpec:
-        """How to make the networks, if the backbone is one of the package.
+    @property
+    def seen_channels(self) -> int:
+        """Features of whole graphs that the network sees; beside trees they are theirs alone."""
+        return self.graph_channels if self.trees is None else 0
 
-        Beside trees, features of whole graphs are theirs.
-        """
+    def spec(self) -> NetworkSpec:
+        """How to make the networks, if the backbone is one of the package."""
         return NetworkSpec(
             self.backbone,
             self.node_channels,
             self.edge_channels,
             self.backbone_options,
-            graph_channels=self.graph_channels if self.trees is None else 0,
+            graph_channels=self.seen_channels,
         )
 
     def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:

@@ -25,6 +25,7 @@ SWEPT = {
 }
 #: Tables with a page of their own (:mod:`gsina.paper.report.what_decides`).
 ELSEWHERE = (
+    "own",
     "recommended",
     "recommended-more",
     "factors",

@@ -141,7 +141,7 @@ def what_decides_page(results: Results, findings: str = "") -> str:
     summaries = summarise(make_table("factors"), results)
     parts += [_answers(question, summaries) for question in QUESTIONS]
     parts.append(_ranking(summarise(make_table("recommended"), results)))
-    parts += [markdown(make_table(name), results, run_only=True) for name in ELSEWHERE]
+    parts += [markdown(make_table(name), results, run_only=True) for name in ELSEWHERE[1:]]
     return "\n".join(parts)
 
 
@@ -154,7 +154,7 @@ def _answers(question: Question, summaries: Sequence[Summary]) -> str:
     ]
     if not rows:
         return f"### {question.text}\n\nNot run yet.\n"
-    return f"### {question.text}\n\n" + _markdown_table(
+    return f"### {question.text}\n\n" + markdown_table(
         ("", "against", "equal", "data", "difference"), rows
     )
 
@@ -165,13 +165,15 @@ def _ranking(summaries: Sequence[Summary]) -> str:
     found = [one for other in others for one in compare(summaries, "GSINA", other)]
     if not found:
         return ""
-    return "### Is the recommended recipe ahead, all methods tuned alike?\n\n" + _markdown_table(
+    return "### Is the recommended recipe ahead, all methods tuned alike?\n\n" + markdown_table(
         ("", "against", "data", "difference"),
         [[one.row, one.against, one.column, in_words(one)] for one in found],
     )
 
 
-def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+
     def lines() -> Iterator[str]:
         yield f"| {' | '.join(heads)} |".replace("|  |", "| |")
         yield "|---" * len(heads) + "|"

@@ -1,0 +1,33 @@
+"""Trees as tensors, and the mean of their answers and those of a network."""
+
+from __future__ import annotations
+
+import torch
+
+from gsina.graphs.task import Task
+from gsina.methods.trees import BoostedTrees, mean_of_logits
+
+
+def test_two_trees_are_walked_and_summed() -> None:
+    made = BoostedTrees(trees=2, nodes=5, depth=2, outputs=2)
+    made.base.copy_(torch.tensor([0.5, -1.0]))
+    made.output.copy_(torch.tensor([0, 1]))
+    # The first: x0 <= 1 ? 10 : (x1 <= 0 ? 20 : 30); the second is a leaf of 7.
+    made.feature[0] = torch.tensor([0, 0, 1, 0, 0])
+    made.threshold[0] = torch.tensor([1.0, 0, 0, 0, 0])
+    made.left[0] = torch.tensor([1, 1, 3, 3, 4])
+    made.right[0] = torch.tensor([2, 1, 4, 3, 4])
+    made.value[0] = torch.tensor([0.0, 10, 0, 20, 30])
+    made.value[1, 0] = 7.0
+    x = torch.tensor([[1.0, 9.0], [1.5, 0.0], [2.0, 0.1]])
+    right = torch.tensor([[10.5, 6.0], [20.5, 6.0], [30.5, 6.0]])
+    torch.testing.assert_close(made(x), right)
+    assert made.sizes == (2, 5, 2)
+    assert made(x[:0]).shape == (0, 2)
+
+
+def test_several_classes_are_averaged_as_probabilities_of_their_logs() -> None:
+    network, trees = torch.tensor([[5.0, 5.0, 1.0]]), torch.tensor([[0.0, 1.0, 0.0]])
+    found = mean_of_logits(network, trees, Task("multiclass", 3))
+    torch.testing.assert_close(found, mean_of_logits(network - 3, trees + 7, Task("multiclass", 3)))
+    assert found.argmax(1).tolist() == [1]
