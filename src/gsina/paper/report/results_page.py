@@ -132,21 +132,28 @@ def _seeds(summary: Summary, seeds: Sequence[int]) -> str:
 
 
 def results_page(results: Results, findings: str = "") -> str:
-    """The whole page: every table of which two cells or more have runs, and the findings.
+    """The whole page: every table that has runs of its own, or of two cells, and the findings.
 
-    One cell says nothing by itself; it may be there only because another table shares it.
+    A single cell may be there only because another table shares it.
     """
     return _page(results, findings, _runtime(results))
+
+
+def _job_names(table: Table) -> set[str]:
+    return {job.name for cell in table.cells for job in cell.jobs}
 
 
 def _page(results: Results, findings: str, runtime: dict[str, Any] | None) -> str:
     parts = [HEADER]
     not_run = []
-    for name in TABLES:
+    tables = {name: make_table(name) for name in TABLES}
+    jobs = {name: _job_names(table) for name, table in tables.items()}
+    for name, table in tables.items():
         if name in ELSEWHERE:
             continue
-        table = make_table(name)
-        if sum(bool(summary.values) for summary in summarise(table, results)) >= 2:
+        shared = set().union(*(names for other, names in jobs.items() if other != name))
+        run = [summary.cell for summary in summarise(table, results) if summary.values]
+        if len(run) >= 2 or any(job.name not in shared for cell in run for job in cell.jobs):
             # The pictures of tables say no more than the tables; those of curves do.
             picture = f"img/{name}.png" if name in DRAWN else None
             parts.append(markdown(table, results, picture))
