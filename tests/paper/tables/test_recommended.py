@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from gsina.paper.grid.results import Results
 from gsina.paper.tables.factors import Row
 from gsina.paper.tables.recommended import (
     DRAWS,
@@ -12,7 +15,9 @@ from gsina.paper.tables.recommended import (
     recommended,
     recommended_more,
 )
-from gsina.paper.tables.tuned_cells import settings_of
+from gsina.paper.tables.tuned_cells import resolve, settings_of
+from gsina.runs.job import identity
+from gsina.runs.published import default_recipe
 
 
 def test_trial_seeds_are_not_reported() -> None:
@@ -61,3 +66,12 @@ def test_trials_are_made_on_the_usual_draw_and_choices_on_that_of_the_column() -
             assert settings_of(trial) == settings_of(choice)
             draw = int(cell.column.rpartition(" ")[2])
             assert choice.data.options.get("seed", 0) == draw
+
+
+def test_the_recommended_recipe_is_what_the_trials_chose() -> None:
+    found = resolve(recommended(), Results(Path(__file__).parents[3] / "results"))
+    place = ("GSINA", "b = 0.7, draw 0")
+    (cell,) = [cell for cell in found.cells if (cell.row, cell.column) == place]
+    assert not cell.trials  # they are done
+    ours = default_recipe("spmotif", "gin", data={"bias": 0.7}, which="recommended")
+    assert identity(cell.recipe) == identity(ours)
