@@ -16,6 +16,7 @@ from gsina.files import load_tensors, save_json, save_tensors, write_aside
 from gsina.formats import FORMATS, format_of
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
+from gsina.models.described import check_described
 from gsina.models.model import Architecture, Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -32,9 +33,6 @@ REFERENCE = "reference/"
 
 #: What is kept of a model as it is.
 RECORD = ("training", "data", "metrics", "versions", "created")
-
-#: What of an architecture are sizes of its weights.
-SIZES = ("node_channels", "edge_channels", "graph_channels", "backbone_options")
 
 #: Makes the networks of a user's own class from what the folder says.
 MakeSpec = Callable[[Architecture], NetworkSpec]
@@ -80,8 +78,6 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     _check_version(folder, meta)
     try:
         architecture = _architecture(meta["architecture"])
-        sizes = {name: meta["architecture"].get(name) for name in SIZES}
-        _check_sizes(folder, [sizes, meta["task"]["outputs"]])
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:
             raise InputError(
@@ -90,6 +86,9 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             )
         task = Task(**meta["task"])
         scale = meta["scale"]
+        weights = _whole_weights(folder, str(meta["weights"]))
+        if not own:
+            check_described(architecture, task, weights, REFERENCE)
         method = architecture.build(task, make_spec(architecture) if own and make_spec else None)
         model = Model(
             method=method,
@@ -103,13 +102,12 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             baselines=meta.get("baselines", {}),
             **{name: meta[name] for name in RECORD},
         )
-        digest = str(meta["weights"])
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"{folder / META} is damaged ({type(error).__name__}: {error}); copy or train the "
             "model again."
         ) from error
-    reference = _load_weights(folder / WEIGHTS, model, digest)
+    reference = _load_weights(weights, model)
     return model if reference is None else replace(model, reference=reference)
 
 
@@ -230,24 +228,6 @@ def _architecture(values: dict[str, Any]) -> Architecture:
     return Architecture(**made)
 
 
-def _check_sizes(folder: Path, values: Any) -> None:
-    """Refuse sizes that the weights cannot have, before a network of that size is built."""
-    weights = next((folder / name for name in (WEIGHTS, BEFORE) if (folder / name).is_file()), None)
-    if weights is None:
-        return  # which has its own sentence
-    most = max(weights.stat().st_size, 10_000)
-    inside = [values]
-    while inside:
-        value = inside.pop()
-        if isinstance(value, dict | list | tuple):
-            inside += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, int) and abs(value) > most:
-            raise InputError(
-                f"{folder / META} describes a network of the size {value}, far larger than "
-                f"{weights.name}; copy or train the model again."
-            )
-
-
 def _calibration(values: dict[str, Any]) -> Calibration:
     return Calibration(**{name: tuple(map(float, given)) for name, given in values.items()})
 
@@ -264,19 +244,24 @@ def _keep_weights(folder: Path) -> None:
             shutil.copyfileobj(weights, file)
 
 
-def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
-    """Load the weights into the model; what else is in the file is its reference."""
+def _whole_weights(folder: Path, digest: str) -> Path:
+    """The file with the weights that a description belongs to."""
+    path, before = folder / WEIGHTS, folder / BEFORE
     if not path.is_file():
         raise MissingFileError(
-            f"the model in {path.parent} has no {path.name}; copy or train the model again."
+            f"the model in {folder} has no {path.name}; copy or train the model again."
         )
-    before = path.with_name(BEFORE)
     if _digest(path) != digest and before.is_file():  # writing another model was interrupted
         path = before
     if _digest(path) != digest:
         raise InputError(
             f"{path} is damaged or belongs to another {META}; copy or train the model again."
         )
+    return path
+
+
+def _load_weights(path: Path, model: Model) -> Reference | None:
+    """Load the weights into the model; what else is in the file is its reference."""
     tensors, _ = load_tensors(path)
     kept = {name: tensors.pop(name) for name in list(tensors) if name.startswith(REFERENCE)}
     try:

@@ -1,0 +1,87 @@
+"""Whether the network that a model folder describes is the one whose weights it holds.
+
+A description of a few bytes may ask for a network of any size. So it is first built without memory
+(on torch's ``meta`` device), for no more parts than the file of weights can have, and compared with
+the header of that file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch.nn.modules.module import (
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+
+from gsina.errors import InputError, check_name
+from gsina.files import load_header
+from gsina.graphs.task import Task
+from gsina.methods import METHODS
+from gsina.models.model import Architecture
+
+#: Parts that a network may have for every tensor of its weights, those made on the way included.
+PARTS_PER_TENSOR = 20
+
+
+def check_described(architecture: Architecture, task: Task, weights: Path, apart: str) -> None:
+    """Refuse an architecture whose weights are not those in a file, before it is built.
+
+    Args:
+        architecture: What a model folder describes, of a backbone of this package.
+        task: What is predicted.
+        weights: The file of weights.
+        apart: Beginning of the names of tensors that are no weights.
+
+    Raises:
+        InputError: They do not fit, or no network can be built like this.
+    """
+    method = METHODS[check_name(architecture.method, METHODS, "method")].method
+    if not method.__module__.startswith("gsina."):
+        return  # the user's own code, which may need memory to build
+    found = {
+        name: shape for name, shape in load_header(weights).items() if not name.startswith(apart)
+    }
+    try:
+        with torch.device("meta"), at_most(PARTS_PER_TENSOR * (len(found) + 50)):
+            described = architecture.build(task).state_dict()
+    except InputError:
+        raise
+    except Exception as error:  # Absurd settings raise whatever they lead to.
+        raise _unfit(weights, f"{type(error).__name__}: {error}") from error
+    for name in {**found, **described}:
+        ours = tuple(described[name].shape) if name in described else "none"
+        if ours != found.get(name, "none"):
+            raise _unfit(weights, f"{name} is {found.get(name, 'none')}, described as {ours}")
+
+
+def _unfit(weights: Path, why: str) -> InputError:
+    line = " ".join(why.split())[:200]
+    return InputError(
+        f"the weights in {weights} do not fit the network that is described beside them ({line}); "
+        "copy or train the model again."
+    )
+
+
+@contextmanager
+def at_most(parts: int) -> Iterator[None]:
+    """Allow so many modules and parameters to be made inside the block."""
+    left = [parts]
+
+    def count(*_: object) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError(f"it has more than {parts} parts")
+
+    hooks = [
+        register_module_module_registration_hook(count),
+        register_module_parameter_registration_hook(count),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
