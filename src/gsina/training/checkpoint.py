@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,12 +92,32 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
             f"{path} belongs to a run with other settings; resume with the settings it was "
             "started with, or choose another --out."
         )
-    try:
+    with refusing_damage(path):
+        _check_progress(meta["progress"])
         return _parts(tensors, meta)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UnusableCheckpoint(
-            f"{path} is damaged ({type(error).__name__}: {error}); start again with --force."
-        ) from error
+
+
+@contextmanager
+def refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what a checkpoint of another shape leads to into one sentence."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UnusableCheckpoint(f"{path} is damaged ({why}); start again with --force.") from error
+
+
+def _check_progress(progress: Any) -> None:
+    """Raise unless a progress is what runs look at before they go on."""
+    history, best = progress.get("history", []), progress.get("best_epoch", -1)
+    if not all(isinstance(record["val"], dict) for record in history):
+        raise TypeError("a record has no scores")
+    if not all(isinstance(session, dict) for session in progress.get("sessions", [])):
+        raise TypeError("a session is no table")
+    if not -1 <= int(best) < max(len(history), 1):
+        raise IndexError(f"the best of {len(history)} epochs is number {best}")
 
 
 def _parts(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Checkpoint:
@@ -121,6 +143,22 @@ def _parts(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Checkpoint:
     )
 
 
+def check_fits(state: Checkpoint, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+    """Raise if a checkpoint has what torch would only notice later: in a step, or at the end."""
+    ours = {name: value.shape for name, value in model.state_dict().items()}
+    if state.best and {name: value.shape for name, value in state.best.items()} != ours:
+        raise ValueError("the selected weights are not those of the network")
+    found = state.optimiser
+    for old, new in zip(optimiser.param_groups, found["param_groups"], strict=True):
+        for name, value in old.items():
+            if isinstance(value, float) and not isinstance(new[name], float | int):
+                raise TypeError(f"{name} of the optimiser is {new[name]!r}")
+        for place, parameter in zip(new["params"], old["params"], strict=True):
+            for name, value in found["state"].get(place, {}).items():
+                if isinstance(value, Tensor) and value.dim() and value.shape != parameter.shape:
+                    raise ValueError(f"{name} of the optimiser is {list(value.shape)}")
+
+
 def read_progress(path: Path) -> dict[str, Any]:
     """What has happened in the run of a checkpoint; empty if there is none.
 
@@ -133,6 +171,8 @@ def read_progress(path: Path) -> dict[str, Any]:
         found: dict[str, Any] = load_tensors(path)[1].get("progress", {})
     except InputError as error:
         raise UnusableCheckpoint(str(error)) from error
+    with refusing_damage(path):
+        _check_progress(found)
     return found
 
 
