@@ -126,6 +126,18 @@ def _without_nan(value: Any) -> Any:
     return value
 
 
+def parse_json(text: str | bytes) -> Any:
+    """What a text of JSON says; brackets in brackets without end are an error as others are.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
+
 def save_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
     with write_aside(path) as file:
@@ -177,8 +189,8 @@ def load_tensors(
     if DIGEST in about and about[DIGEST] != _digest(tensors, text):
         raise InputError(f"{path} was changed after it was written; delete it and make it again.")
     try:
-        return tensors, dict(json.loads(text))
-    except (ValueError, TypeError, RecursionError) as error:
+        return tensors, dict(parse_json(text))
+    except (ValueError, TypeError) as error:
         raise InputError(f"{path} has damaged metadata; delete it and make it again.") from error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import load_tensors, save_json, save_tensors, write_aside
+from gsina.files import load_tensors, parse_json, save_json, save_tensors, write_aside
 from gsina.formats import FORMATS, format_of
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
@@ -194,8 +194,8 @@ def _hashable(label: Any) -> Hashable:
 
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        meta = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise InputError(f"{path} is damaged ({error}); copy or train the model again.") from error
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
         raise InputError(f"{path} does not describe a model of gsina; expected a format number.")
@@ -235,7 +235,7 @@ def _calibration(values: dict[str, Any]) -> Calibration:
 def _keep_weights(folder: Path) -> None:
     """Keep a copy of the old weights until weights and description are both replaced."""
     try:
-        digest = json.loads((folder / META).read_text(encoding="utf-8"))["weights"]
+        digest = parse_json((folder / META).read_text(encoding="utf-8"))["weights"]
         whole = _digest(folder / WEIGHTS) == digest
     except (OSError, ValueError, KeyError, TypeError):
         return  # there is no complete model to keep

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, refuse_link, remove_leftovers, save_json, save_text
+from gsina.files import locked, parse_json, refuse_link, remove_leftovers, save_json, save_text
 from gsina.graphs.dataset import Dataset
 from gsina.models.plan import trial_folders
 from gsina.runs.job import Job
@@ -233,10 +232,10 @@ def _noted(out: Path) -> dict[str, Any]:
         InputError: It is damaged.
     """
     try:
-        content = json.loads((out / RUN).read_text(encoding="utf-8"))
+        content = parse_json((out / RUN).read_text(encoding="utf-8"))
     except OSError:
         return {}
-    except (ValueError, RecursionError):
+    except ValueError:
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
         raise InputError(f"{out / RUN} is damaged; start the run again with --force.")

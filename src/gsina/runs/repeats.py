@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from gsina.errors import InputError
-from gsina.files import save_json, save_text
+from gsina.files import parse_json, save_json, save_text
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.models.answers import (
@@ -47,7 +46,7 @@ class Repeat(NamedTuple):
     def result(self, out: Path) -> dict[str, Any] | None:
         """The result of this very run in a folder of repeats, ``None`` if it is not finished."""
         try:
-            found: dict[str, Any] = json.loads((out / self.name / RESULT).read_text("utf-8"))
+            found: dict[str, Any] = parse_json((out / self.name / RESULT).read_text("utf-8"))
             same = Recipe.parse(found["recipe"]) == self.recipe and found["seed"] == self.seed
         except (OSError, ValueError, KeyError, TypeError):
             return None
