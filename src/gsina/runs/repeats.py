@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Self
 from gsina.errors import InputError
 from gsina.files import parse_json, save_json, save_text
 from gsina.formats import FORMATS
+from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
 from gsina.models.answers import (
     answer_names,
@@ -159,7 +160,12 @@ def summarise(
         "metrics": mean,
         "spread": spread,
         "runs": [
-            {"name": run.name, "seed": run.seed, "metrics": result["metrics"]}
+            {
+                "name": run.name,
+                "seed": run.seed,
+                "metrics": result["metrics"],
+                "hardware": result.get("hardware", {}),
+            }
             for run, result in zip(runs, results, strict=True)
         ],
         "notes": notes,
@@ -214,7 +220,7 @@ def _label(model: Model, value: float) -> str:
 
 def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    csv.writer(text, lineterminator="\n").writerows(map(inert, row) for row in [header, *rows])
     save_text(path, text.getvalue())
 
 
