@@ -63,10 +63,8 @@ def one_cache(random: Random, shop: Workshop) -> Trials:
         where = ended.pop("folder")
         problem = "".join(one.problem or one.err * bool(one.code) for one in ended.values())
         if not problem:
-            found = {
-                json.dumps(json.loads((where / name / "run" / "result.json").read_text())["metrics"])
-                for name in ended
-            }
+            results = [(where / name / "run" / "result.json").read_text() for name in ended]
+            found = {json.dumps(json.loads(result)["metrics"]) for result in results}
             problem = "the two have other numbers" if len(found) > 1 else ""
         if not problem and debris(where):
             problem = f"there is debris: {debris(where)}"

@@ -43,7 +43,9 @@ def model_folders(random: Random, shop: Workshop) -> Trials:
         else:
             path = random.choice((meta, weights))
             path.write_bytes(hostile.damaged(random, path.read_bytes()))
-        name, out = random.choice((("predict", "out.csv"), ("explain", "p.html"), ("embed", "v.npy")))
+        name, out = random.choice(
+            (("predict", "out.csv"), ("explain", "p.html"), ("embed", "v.npy"))
+        )
         asked = (name, folder / "model", file, "-o", out)
         problem = shop.attempt(folder, command(*asked))
         if not problem:

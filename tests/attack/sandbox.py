@@ -91,7 +91,9 @@ def watch(allowed: Sequence[Path]) -> None:
     def inside(path: Any) -> bool:
         if not isinstance(path, str | bytes | os.PathLike):
             return True  # a file that is open already
-        name = os.path.realpath(os.fsdecode(path))
+        # A link itself may be replaced; what it leads to is looked at afterwards.
+        folder, name = os.path.split(os.fsdecode(path))
+        name = os.path.join(os.path.realpath(folder or "."), name)
         return f"{name}{os.sep}".startswith(folders) or name.startswith(EVERYBODYS)
 
     def check(event: str, given: tuple[Any, ...]) -> None:

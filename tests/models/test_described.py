@@ -13,8 +13,9 @@ from torch import nn
 from gsina.errors import InputError
 from gsina.files import save_tensors
 from gsina.graphs.task import Task
-from gsina.models.described import at_most, check_described
-from gsina.models.model import Architecture
+from gsina.models.described import at_most, check_described, check_usable
+from gsina.models.model import Architecture, Model, Scale
+from gsina.models.uncertainty.calibration import Calibration
 from gsina.nn.backbones import BACKBONES
 
 TASK = Task("multiclass", 3)
@@ -83,3 +84,23 @@ def test_parts_are_counted_in_the_block_only() -> None:
     with pytest.raises(RuntimeError, match="more than 3 parts"), at_most(3):
         nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
     nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"featuriser": {"kind": "tensors", "scaling": {"node": {"mean": [], "scale": []}}}},
+        {"training": {"settings": 3}},
+        {"training": {"settings": {"batch_size": "many"}}},
+        {"class_names": ("a", "b")},
+        {"scale": Scale((), ())},
+        {"calibration": Calibration(temperature=(1.0, 2.0))},
+    ],
+    ids=str,
+)
+def test_a_model_that_could_not_answer_is_refused(changed: dict[str, Any]) -> None:
+    architecture = made()
+    model = Model(architecture.build(TASK).eval(), TASK, architecture)
+    check_usable(model)
+    with pytest.raises(ValueError, match="it answers with"):
+        check_usable(replace(model, **changed))

@@ -113,7 +113,7 @@ def whole_text(path: Path, largest: int) -> str:
     """A UTF-8 text file (or a gzip of one) that must fit into memory.
 
     Raises:
-        InputError: It has more than ``largest`` bytes, or far more than a gzip file of its size has.
+        InputError: It has more than ``largest`` bytes, or more than a file of its size may have.
     """
     size, found, parts = path.stat().st_size if path.is_file() else 0, 0, []
     most = min(largest, MOST_UNPACKED + UNPACKED_PER_BYTE * size)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from torch.nn.modules.module import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
@@ -19,9 +21,11 @@ from torch.nn.modules.module import (
 
 from gsina.errors import InputError, check_name
 from gsina.files import load_header
+from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods import METHODS
-from gsina.models.model import Architecture
+from gsina.models.answers import answers, target_names
+from gsina.models.model import Architecture, Model
 
 #: Parts that a network may have for every tensor of its weights, those made on the way included.
 PARTS_PER_TENSOR = 20
@@ -56,6 +60,38 @@ def check_described(architecture: Architecture, task: Task, weights: Path, apart
         ours = tuple(described[name].shape) if name in described else "none"
         if ours != found.get(name, "none"):
             raise _unfit(weights, f"{name} is {found.get(name, 'none')}, described as {ours}")
+
+
+def check_usable(model: Model) -> None:
+    """Refuse a model that cannot answer for a graph of one node, such as one with other scales.
+
+    Raises:
+        ValueError: With what it leads to.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]):
+            found = model.predict(blank_graph(model.architecture), states="label")
+        answers(model, found.logits)
+        several = model.task.outputs if model.task.kind == "multiclass" else 2
+        if model.class_names and len(set(model.class_names)) != several:
+            raise ValueError(f"{len(set(model.class_names))} names for {several} classes")
+        if len(target_names(model)) not in (1, model.task.outputs):
+            raise ValueError(f"{len(target_names(model))} names of targets")
+    except Exception as error:  # Absurd settings raise whatever they lead to.
+        raise ValueError(f"it answers with {type(error).__name__}: {error}") from error
+
+
+def blank_graph(made: Architecture) -> PackedGraphs:
+    """A graph of one node whose features are all 0."""
+
+    def blank(rows: int, channels: int | tuple[int, ...]) -> Tensor:
+        if isinstance(channels, int):
+            return torch.zeros(rows, channels)
+        return torch.zeros(rows, len(channels), dtype=torch.long)
+
+    edges = blank(0, made.edge_channels) if made.edge_channels else None
+    one = PackedGraphs.one(blank(1, made.node_channels), torch.zeros(2, 0).long(), edges)
+    return replace(one, graph_attr=blank(1, made.graph_channels) if made.graph_channels else None)
 
 
 def _unfit(weights: Path, why: str) -> InputError:

@@ -7,12 +7,11 @@ import io
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
@@ -20,6 +19,7 @@ from gsina.files import write_aside
 from gsina.formats.assemble import Chunk, Rows
 from gsina.graphs.cells import inert
 from gsina.graphs.packed import PackedGraphs
+from gsina.models.described import blank_graph
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, as_far_as_possible, read_files
 
@@ -164,17 +164,7 @@ def _timed(
 
 def _width(model: Model, nodes: bool) -> int:
     """Width H of the states: that of a graph of one node, as a file may begin with no graph."""
-    made = model.architecture
-
-    def blank(rows: int, channels: int | tuple[int, ...]) -> torch.Tensor:
-        if isinstance(channels, int):
-            return torch.zeros(rows, channels)
-        return torch.zeros(rows, len(channels), dtype=torch.long)
-
-    edges = blank(0, made.edge_channels) if made.edge_channels else None
-    one = PackedGraphs.one(blank(1, made.node_channels), torch.zeros(2, 0).long(), edges)
-    one = replace(one, graph_attr=blank(1, made.graph_channels) if made.graph_channels else None)
-    return int(model.embed(one, nodes=nodes).shape[1])
+    return int(model.embed(blank_graph(model.architecture), nodes=nodes).shape[1])
 
 
 @contextmanager

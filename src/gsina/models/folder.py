@@ -14,9 +14,10 @@ from typing import Any
 from gsina.errors import InputError, MissingFileError
 from gsina.files import load_tensors, parse_json, save_json, save_tensors, write_aside
 from gsina.formats import FORMATS, format_of
+from gsina.formats.reading import check_reading
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
-from gsina.models.described import check_described
+from gsina.models.described import check_described, check_usable
 from gsina.models.model import Architecture, Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -75,8 +76,9 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     """
     folder = find_model(Path(folder))
     meta = _read_meta(folder / META)
-    _check_version(folder, meta)
     try:
+        _check_version(folder, meta)
+        check_reading(meta["featuriser"])
         architecture = _architecture(meta["architecture"])
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:
@@ -102,13 +104,17 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             baselines=meta.get("baselines", {}),
             **{name: meta[name] for name in RECORD},
         )
-    except (KeyError, TypeError, AttributeError) as error:
+        model = replace(model, reference=_load_weights(weights, model))
+        if not own:
+            check_usable(model)
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise InputError(
-            f"{folder / META} is damaged ({type(error).__name__}: {error}); copy or train the "
-            "model again."
+            f"{folder / META} is damaged ({why}); copy or train the model again."
         ) from error
-    reference = _load_weights(weights, model)
-    return model if reference is None else replace(model, reference=reference)
+    return model
 
 
 def find_model(folder: Path) -> Path:
@@ -209,7 +215,7 @@ def _check_version(folder: Path, meta: dict[str, Any]) -> None:
             f"one reads up to {FORMAT}); update gsina to use it."
         )
     reading = meta.get("featuriser")
-    if not isinstance(reading, dict) or reading.get("kind") not in FORMATS:
+    if not isinstance(reading, dict) or str(reading.get("kind")) not in FORMATS:
         return  # it reads no files
     made, now = reading.get("version"), format_of(reading).version(reading)
     if made != now:

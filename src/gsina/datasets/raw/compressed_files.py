@@ -81,7 +81,10 @@ def _check_header(file: IO[bytes], name: str, size: int) -> None:
         if np.lib.format.read_magic(file) == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
-    shape, _, dtype = header(file)
+    try:
+        shape, _, dtype = header(file)
+    except Exception as error:  # Broken headers raise whatever their garbage leads to.
+        raise ValueError(f"the header of {name} is damaged ({error})") from error
     if math.prod(shape) * dtype.itemsize > size:
         raise ValueError(f"{name} says that it has the shape {shape}")
 
