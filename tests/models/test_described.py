@@ -13,9 +13,10 @@ from torch import nn
 from gsina.errors import InputError
 from gsina.files import save_tensors
 from gsina.graphs.task import Task
-from gsina.models.described import at_most, check_described, check_usable
+from gsina.models.described import at_most, check_described, check_record, check_usable
 from gsina.models.model import Architecture, Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
+from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
 
 TASK = Task("multiclass", 3)
@@ -93,6 +94,7 @@ def test_parts_are_counted_in_the_block_only() -> None:
         {"training": {"settings": 3}},
         {"training": {"settings": {"batch_size": "many"}}},
         {"class_names": ("a", "b")},
+        {"reference": Reference(*[torch.zeros(3, 2)] * 4, torch.zeros(3))},
         {"scale": Scale((), ())},
         {"calibration": Calibration(temperature=(1.0, 2.0))},
     ],
@@ -104,3 +106,12 @@ def test_a_model_that_could_not_answer_is_refused(changed: dict[str, Any]) -> No
     check_usable(model)
     with pytest.raises(ValueError, match="it answers with"):
         check_usable(replace(model, **changed))
+
+
+def test_a_record_that_could_not_be_shown_is_refused() -> None:
+    names = ("training", "data", "metrics", "versions", "baselines")
+    record: dict[str, Any] = {name: {} for name in names} | {"target_names": [], "created": ""}
+    check_record(record | {"metrics": {"test": {"loss": 1, "roc_auc": None}}, "more": 1})
+    for changed in ({"metrics": {"test": []}}, {"training": 1}, {"target_names": [1]}):
+        with pytest.raises(ValueError, match=next(iter(changed))):
+            check_record(record | changed)

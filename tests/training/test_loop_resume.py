@@ -202,6 +202,10 @@ def test_a_checkpoint_of_other_tensors_is_one_sentence(tmp_path: Path) -> None:
         save_tensors(path, tensors | {name: torch.zeros(3, 3)}, meta)
         with pytest.raises(UnusableCheckpoint, match="is damaged"):
             train(tmp_path, 2, resume=True)
+    lost = {name: value for name, value in tensors.items() if not name.endswith("exp_avg_sq")}
+    save_tensors(path, lost, meta)
+    with pytest.raises(UnusableCheckpoint, match="the optimiser has exp_avg, step of a weight"):
+        train(tmp_path, 2, resume=True)
     groups = [group | {"lr": "fast"} for group in meta["optimiser"]["groups"]]
     save_tensors(path, tensors, meta | {"optimiser": meta["optimiser"] | {"groups": groups}})
     with pytest.raises(UnusableCheckpoint, match="lr of the optimiser is 'fast'"):

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 from torch.nn.modules.module import (
     register_module_module_registration_hook,
@@ -26,6 +28,7 @@ from gsina.graphs.task import Task
 from gsina.methods import METHODS
 from gsina.models.answers import answers, target_names
 from gsina.models.model import Architecture, Model
+from gsina.models.uncertainty.columns import TrustColumns
 
 #: Parts that a network may have for every tensor of its weights, those made on the way included.
 PARTS_PER_TENSOR = 20
@@ -62,6 +65,32 @@ def check_described(architecture: Architecture, task: Task, weights: Path, apart
             raise _unfit(weights, f"{name} is {found.get(name, 'none')}, described as {ours}")
 
 
+class _Record(BaseModel):
+    """What pages and cards show of a model."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    target_names: list[str]
+    metrics: dict[str, dict[str, float | None]]
+    training: dict[str, Any]
+    data: dict[str, Any]
+    versions: dict[str, str]
+    created: str
+    baselines: dict[str, Any] = {}
+
+
+def check_record(meta: Any) -> None:
+    """Refuse a description whose record could not be shown.
+
+    Raises:
+        ValueError: With the first field that is wrong.
+    """
+    try:
+        _Record.model_validate(meta)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
 def check_usable(model: Model) -> None:
     """Refuse a model that cannot answer for a graph of one node, such as one with other scales.
 
@@ -72,6 +101,9 @@ def check_usable(model: Model) -> None:
         with torch.random.fork_rng(devices=[]):
             found = model.predict(blank_graph(model.architecture), states="label")
         answers(model, found.logits)
+        if model.reference is not None and found.states is not None:
+            known = replace(model.reference, train_bits=None, bit_distances=None)
+            TrustColumns(replace(model, reference=known)).cells(found.logits, found.places)
         several = model.task.outputs if model.task.kind == "multiclass" else 2
         if model.class_names and len(set(model.class_names)) != several:
             raise ValueError(f"{len(set(model.class_names))} names for {several} classes")

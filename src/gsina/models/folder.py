@@ -17,7 +17,7 @@ from gsina.formats import FORMATS, format_of
 from gsina.formats.reading import check_reading
 from gsina.graphs.task import Task
 from gsina.models.card import model_card
-from gsina.models.described import check_described, check_usable
+from gsina.models.described import check_described, check_record, check_usable
 from gsina.models.model import Architecture, Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -79,6 +79,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     try:
         _check_version(folder, meta)
         check_reading(meta["featuriser"])
+        check_record(meta)
         architecture = _architecture(meta["architecture"])
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:

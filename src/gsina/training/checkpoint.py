@@ -17,6 +17,8 @@ from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 
 FORMAT = 1
+#: What the optimisers of the loop, which are kinds of Adam, keep of every weight.
+STATE = {"step", "exp_avg", "exp_avg_sq"}
 #: The name of the file in the folder of a run.
 FILE = "checkpoint.safetensors"
 
@@ -154,7 +156,10 @@ def check_fits(state: Checkpoint, model: nn.Module, optimiser: torch.optim.Optim
             if isinstance(value, float) and not isinstance(new[name], float | int):
                 raise TypeError(f"{name} of the optimiser is {new[name]!r}")
         for place, parameter in zip(new["params"], old["params"], strict=True):
-            for name, value in found["state"].get(place, {}).items():
+            state_of = found["state"].get(place, {})
+            if state_of and state_of.keys() != STATE:
+                raise ValueError(f"the optimiser has {', '.join(sorted(state_of))} of a weight")
+            for name, value in state_of.items():
                 if isinstance(value, Tensor) and value.dim() and value.shape != parameter.shape:
                     raise ValueError(f"{name} of the optimiser is {list(value.shape)}")
 
