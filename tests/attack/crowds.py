@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from attack.kills import debris
+from attack.kills import content_of, debris
 from attack.sandbox import Ended, command, output_of, run, start, wait
 from attack.workshop import Trials, Workshop
 
@@ -19,14 +19,14 @@ def one_folder(random: Random, shop: Workshop) -> Trials:
     """Two trainings into one folder: one trains, the other says so; the result is that of one."""
     asked = command("train", shop.graphs, "--epochs", 3, "--no-baseline", "--out", "../run")
 
-    def weights(out: Path) -> bytes:
-        return (out / "model" / "model.safetensors").read_bytes()
+    def weights(out: Path) -> object:
+        return content_of(out / "model" / "model.safetensors")
 
     alone = shop.folder()
     (alone / "a").mkdir()
     run(asked, alone / "a", limits=())
     while True:
-        folder, ended = shop.folder(), _both(random, shop, asked)
+        ended = _both(random, shop, asked)
         where = ended.pop("folder")
         first, second = ended["first"], ended["second"]
         good = [one for one in (first, second) if one.code == 0]
@@ -37,7 +37,6 @@ def one_folder(random: Random, shop: Workshop) -> Trials:
             problem = "the model is another one than that of one process"
         if not problem and debris(where):
             problem = f"there is debris: {debris(where)}"
-        shop.clear(folder)
         if not problem:
             shop.clear(where)
         yield problem and f"in {where}: {problem}"
@@ -59,7 +58,7 @@ def one_cache(random: Random, shop: Workshop) -> Trials:
         return in_cache
 
     while True:
-        ended = _both(random, shop, lambda: asked(Path("../cache"))())
+        ended = _both(random, shop, asked(Path("../cache")))
         where = ended.pop("folder")
         problem = "".join(one.problem or one.err * bool(one.code) for one in ended.values())
         if not problem:

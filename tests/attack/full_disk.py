@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from random import Random
 
-from attack.kills import debris, log_of
+from attack.kills import content_of, debris, log_of
 from attack.sandbox import command, limit_files, run
 from attack.workshop import Trials, Workshop
 
@@ -90,7 +90,7 @@ def _on(shop: Workshop, place: Path, asked: tuple[object, ...], limits: tuple[ob
 
 
 def _found(folder: Path) -> object:
-    weights = (folder / "run" / "model" / "model.safetensors").read_bytes()
+    weights = content_of(folder / "run" / "model" / "model.safetensors")
     return weights, log_of(folder / "run")
 
 

@@ -86,6 +86,14 @@ def debris(folder: Path) -> list[str]:
     return sorted(name for name in names if not name.endswith(("-journal", "-wal", "-shm")))
 
 
+def content_of(path: Path) -> object:
+    """What a file of tensors holds; the order of its metadata is another every time."""
+    from gsina.files import load_tensors
+
+    tensors, meta = load_tensors(path)
+    return {name: value.numpy().tobytes() for name, value in tensors.items()}, meta
+
+
 def log_of(run: Path) -> list[dict[str, Any]]:
     """The log of a run, without times."""
     lines = map(json.loads, (run / "log.jsonl").read_text().splitlines())
@@ -108,7 +116,7 @@ def train(random: Random, shop: Workshop) -> Trials:
     def found(folder: Path) -> object:
         out = folder / "run"
         result = json.loads((out / "result.json").read_text())
-        weights = (out / "model" / "model.safetensors").read_bytes()
+        weights = content_of(out / "model" / "model.safetensors")
         return weights, log_of(out), result["metrics"], result["epochs"]
 
     jobs = [
@@ -197,8 +205,8 @@ def cache(random: Random, shop: Workshop) -> Trials:
         return work
 
     def found(folder: Path) -> object:
-        kept = [path.read_bytes() for path in sorted((folder / "cache").iterdir())]
-        return kept, (folder / "train.safetensors").read_bytes()
+        kept = sorted((folder / "cache").glob("*.safetensors"))
+        return [*map(content_of, kept)], content_of(folder / "train.safetensors")
 
     job = Job(asked, asked, found)
     while True:
