@@ -8,6 +8,7 @@ or connects to an address.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import resource
 import signal
@@ -23,6 +24,8 @@ from typing import Any
 #: Seconds that a case may take, and bytes of memory beyond those of the process it is forked from.
 SECONDS = 60.0
 MEMORY = 3 << 30
+#: Bytes that every file may have.
+ROOM = 8192
 #: Exit code of a case that has left its folder.
 LEFT = 99
 #: Programs that the package starts itself, and files that everybody may write to.
@@ -120,8 +123,12 @@ def limit_memory() -> None:
 
 
 def limit_files(size: int) -> None:
-    """Let no file of this process grow beyond a size, as on a full disk."""
+    """Let no file of this process grow beyond a size, as on a full disk.
+
+    The file of its errors must have room for a sentence.
+    """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    size = max(size, ROOM)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -138,9 +145,11 @@ def start(
     if child:
         return child
     code = 70
+    faulthandler.disable()  # the parent says how it ended
     try:
         for number, path in ((1, output_of(folder)), (2, errors_of(folder))):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
         os.chdir(folder)
         for limit in limits:
             limit()
