@@ -56,7 +56,7 @@ def json_graphs(random: Random, shop: Workshop) -> Trials:
             if kind == 0:
                 tree = hostile.changed(random, tree, random.randrange(1, 4))
             rows.append(hostile.text_of(random, tree) if kind < 2 else json.dumps(tree))
-        for _ in range(random.choice((0, 0, 1, 20))):
+        for _ in range(random.choice((0, 0, 1, 3))):
             rows.insert(random.randrange(len(rows) + 1), random.choice(GRAPHS))
         content = "\n".join(rows).encode("utf-8", "surrogatepass")
         if random.random() < 0.3:

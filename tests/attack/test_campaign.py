@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: Seconds of one core that a build spends on attacks.
-BUDGET = 150
+BUDGET = 110
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the attacks fork processes")
 
