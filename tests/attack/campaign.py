@@ -9,11 +9,7 @@ from random import Random
 from typing import Any
 
 from attack import crowds, files, folders, full_disk, kernel, kills
-from attack.workshop import Trials, Workshop
-
-
-class Skip(Exception):
-    """Why a family cannot be tried on this machine."""
+from attack.workshop import Missing, Trials, Workshop
 
 
 @dataclass(frozen=True)
@@ -123,7 +119,7 @@ def campaign(
                     say(f"BROKEN: {family.name}, seed {seed}, trial {tally.tried}: {problem}")
                 if time.monotonic() - began > seconds * family.share / whole:
                     break
-        except kills.Missing as why:
+        except Missing as why:
             tally.skipped = str(why)
         tally.seconds = time.monotonic() - began
         say(line_of(tally))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from attack.kills import content_of, debris, log_of
-from attack.sandbox import command, limit_files, run
+from attack.sandbox import Ended, command, limit_files, run
 from attack.workshop import Trials, Workshop
+
+#: What limits a process, as it begins.
+Limits = Sequence[Callable[[], None]]
 
 
 def full_disk(random: Random, shop: Workshop) -> Trials:
@@ -27,7 +32,7 @@ def full_disk(random: Random, shop: Workshop) -> Trials:
         size = random.randrange(1, largest + 1000)
         mounted = random.random() < 0.5 and _mount(disk, size)
         place = disk if mounted else folder
-        limits = () if mounted else (lambda size=size: limit_files(size),)
+        limits: Limits = () if mounted else (partial(limit_files, size),)
         try:
             problem = _trial(random, shop, place, train, model, limits, expected, mounted)
         finally:
@@ -44,7 +49,7 @@ def _trial(
     place: Path,
     train: tuple[object, ...],
     model: Path,
-    limits: tuple[object, ...],
+    limits: Limits,
     expected: object,
     mounted: bool,
 ) -> str:
@@ -73,7 +78,7 @@ def _trial(
     return "" if _found(place) == expected else "the result is another one"
 
 
-def _on(shop: Workshop, place: Path, asked: tuple[object, ...], limits: tuple[object, ...]):
+def _on(shop: Workshop, place: Path, asked: tuple[object, ...], limits: Limits) -> Ended:
     """Run a command in a place, with its output elsewhere."""
     beside = shop.folder()
     work = command(*asked)

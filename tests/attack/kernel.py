@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 from random import Random
 
-from attack.kills import Missing
-from attack.workshop import Trials, Workshop
+from attack.workshop import Missing, Trials, Workshop
 
 DRIVER = Path(__file__).with_name("kernel_driver.c")
 #: Rounds per process.

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +19,12 @@ from random import Random
 from typing import Any
 
 from attack.sandbox import command, run, start, wait
-from attack.workshop import Trials, Workshop
+from attack.workshop import Missing, Trials, Workshop
 
 #: A table that takes a second.
 TINY = {"bias": 0.5, "num_per_class": 4}
 #: Marks the processes that a case has started, so that what is left of them can be ended.
 MARK = "GSINA_ATTACK"
-
-
-class Missing(Exception):
-    """What a family needs and this machine does not have."""
 
 
 @dataclass
@@ -224,8 +221,8 @@ def torchrun(random: Random, shop: Workshop) -> Trials:
         with Started([sys.executable, *launch, *port, *rest], folder) as job:
             job.wait_for(folder / "run" / "log.jsonl")
             time.sleep(random.random() * 2)
-            alone = [pid for pid in job.processes() if pid != job.process.pid]
-            job.kill(random.choice([alone[-1:], job.processes()]))
+            everybody = job.processes()
+            job.kill(random.choice([everybody[-1:], everybody]))
         yield _goes_on(shop, folder)
 
 
@@ -256,7 +253,10 @@ class Started:
 
     def __init__(self, asked: Sequence[str], folder: Path) -> None:
         self.mark = secrets.token_hex(8)
-        environment = os.environ | {MARK: self.mark, "RAY_worker_niceness": "0"}
+        # Names of sockets, which Ray has in its folder, must be short.
+        self.rays = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+        environment = os.environ | {MARK: self.mark, "RAY_TMPDIR": self.rays}
+        environment["RAY_worker_niceness"] = "0"
         errors = (folder / "errors.txt").open("wb")
         self.process = subprocess.Popen(
             asked, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=errors
@@ -271,8 +271,9 @@ class Started:
             left = self.processes()
             self.kill(left)
             if self.process.poll() is not None and not left:
-                return
+                break
             time.sleep(0.2)
+        shutil.rmtree(self.rays, ignore_errors=True)
 
     def wait_for(self, path: Path, seconds: float = 120) -> None:
         """Wait until a file is there; fail if the command has ended before."""

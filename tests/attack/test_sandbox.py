@@ -14,8 +14,9 @@ import pytest
 
 from attack import sandbox
 from attack.kernel import build, call
-from attack.kills import Missing, debris
+from attack.kills import debris
 from attack.sandbox import Ended, limit_files, limit_memory, run, watch
+from attack.workshop import Missing
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the attacks fork processes")
 

@@ -20,6 +20,10 @@ MOLECULES = ("CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCl", "CC#N")
 QUICK = ("--epochs", 1, "--no-baseline", "--threads", 1)
 
 
+class Missing(Exception):
+    """What a family of attacks needs and this machine does not have."""
+
+
 @dataclass
 class Workshop:
     """A folder with what attacks need, and a fresh folder in it for every case.

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from gsina.formats import graph_packer
+from gsina.formats import graph_packer, read_graphs, stream_graphs
 from gsina.formats import json_graphs as own_graphs
-from gsina.formats import read_graphs, stream_graphs
 from gsina.graphs.task import Task
 
 
