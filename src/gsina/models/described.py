@@ -21,7 +21,7 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError, check_name, reason_of
 from gsina.files import load_header
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -58,11 +58,12 @@ def check_described(architecture: Architecture, task: Task, weights: Path, apart
     except InputError:
         raise
     except Exception as error:  # Absurd settings raise whatever they lead to.
-        raise _unfit(weights, f"{type(error).__name__}: {error}") from error
+        raise _unfit(weights, reason_of(error)) from error
     for name in {**found, **described}:
         ours = tuple(described[name].shape) if name in described else "none"
         if ours != found.get(name, "none"):
-            raise _unfit(weights, f"{name} is {found.get(name, 'none')}, described as {ours}")
+            there = found.get(name, "none")
+            raise _unfit(weights, f"{name[:100]!r} is {there}, described as {ours}")
 
 
 class _Record(BaseModel):
@@ -127,9 +128,8 @@ def blank_graph(made: Architecture) -> PackedGraphs:
 
 
 def _unfit(weights: Path, why: str) -> InputError:
-    line = " ".join(why.split())[:200]
     return InputError(
-        f"the weights in {weights} do not fit the network that is described beside them ({line}); "
+        f"the weights in {weights} do not fit the network that is described beside them ({why}); "
         "copy or train the model again."
     )
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from gsina.errors import InputError, MissingFileError
+from gsina.errors import InputError, MissingFileError, reason_of
 from gsina.files import load_tensors, parse_json, save_json, save_tensors, write_aside
 from gsina.formats import FORMATS, format_of
 from gsina.formats.reading import check_reading
@@ -111,9 +111,8 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise InputError(
-            f"{folder / META} is damaged ({why}); copy or train the model again."
+            f"{folder / META} is damaged ({reason_of(error)}); copy or train the model again."
         ) from error
     return model
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError
+from gsina.errors import InputError, reason_of
 from gsina.files import load_tensors, save_tensors
 
 FORMAT = 1
@@ -107,8 +107,9 @@ def refusing_damage(path: Path) -> Iterator[None]:
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
         if isinstance(error, InputError):
             raise
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise UnusableCheckpoint(f"{path} is damaged ({why}); start again with --force.") from error
+        raise UnusableCheckpoint(
+            f"{path} is damaged ({reason_of(error)}); start again with --force."
+        ) from error
 
 
 def _check_progress(progress: Any) -> None:
