@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,11 @@ def test_a_checkpoint_of_other_tensors_is_one_sentence(tmp_path: Path) -> None:
         )
         save_tensors(path, tensors | {name: torch.zeros(3, 3)}, meta)
         with pytest.raises(UnusableCheckpoint, match="is damaged"):
+            train(tmp_path, 2, resume=True)
+    for part in ("weights/", "best/"):
+        name = next(name for name in tensors if name.startswith(part))
+        save_tensors(path, tensors | {name: tensors[name] * math.nan}, meta)
+        with pytest.raises(UnusableCheckpoint, match="weights that are NaN or infinite"):
             train(tmp_path, 2, resume=True)
     lost = {name: value for name, value in tensors.items() if not name.endswith("exp_avg_sq")}
     save_tensors(path, lost, meta)

@@ -151,6 +151,9 @@ def check_fits(state: Checkpoint, model: nn.Module, optimiser: torch.optim.Optim
     ours = {name: value.shape for name, value in model.state_dict().items()}
     if state.best and {name: value.shape for name, value in state.best.items()} != ours:
         raise ValueError("the selected weights are not those of the network")
+    for weights in (state.weights, state.best, state.average):
+        if not all(bool(value.isfinite().all()) for value in weights.values()):
+            raise ValueError("it has weights that are NaN or infinite")
     found = state.optimiser
     for old, new in zip(optimiser.param_groups, found["param_groups"], strict=True):
         for name, value in old.items():
