@@ -7,6 +7,7 @@ import os
 import random
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from attack.campaign import FAMILIES, campaign
@@ -20,6 +21,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=usual, help="time for all families")
     parser.add_argument("--seed", type=int, help="by default a new one, which is printed")
     parser.add_argument("--only", help="families with this word in their names")
+    parser.add_argument("--brief", action="store_true", help="no more trials than a build has")
     parser.add_argument("--out", type=Path, help="file of the results, as JSON")
     asked = parser.parse_args()
     seed = random.randrange(1 << 31) if asked.seed is None else asked.seed
@@ -28,7 +30,8 @@ def main() -> int:
     import_all()
     root = Path(tempfile.mkdtemp(prefix="gsina-attack-"))
     shop = Workshop(root / "workshop")
-    tallies = campaign(shop, asked.seconds, seed, chosen, lambda line: print(line, flush=True))
+    say = partial(print, flush=True)
+    tallies = campaign(shop, asked.seconds, seed, chosen, say, brief=asked.brief)
     tried, survived = (sum(getattr(one, name) for one in tallies) for name in ("tried", "survived"))
     print(f"{'all':<40} {tried:>7} tried {survived:>7} survived")
     if asked.out is not None:
