@@ -20,10 +20,10 @@ def table(result: dict[str, Any]) -> str:
         if one.get("skipped"):
             counts = f"not tried: {one['skipped']} | | "
         lines.append(f"| {one['family']} | {one['promise']} | {counts} |")
-    tried, survived = (
-        sum(one[name] for one in result["families"]) for name in ("tried", "survived")
+    tried, survived, seconds = (
+        sum(one[name] for one in result["families"]) for name in ("tried", "survived", "seconds")
     )
-    lines.append(f"| **all** | | **{tried:,}** | **{survived:,}** | {result['seconds']:,.0f} |")
+    lines.append(f"| **all** | | **{tried:,}** | **{survived:,}** | {seconds:,.0f} |")
     made, day = result["hardware"], result["finished"][:10]
     lines.append("")
     lines.append(
