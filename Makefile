@@ -6,7 +6,11 @@ JOBS   ?= 2
 # More arguments of pytest: make test PYTEST_ARGS='-m "not slow"'
 PYTEST_ARGS ?=
 
-.PHONY: install demo test lint format bench docs house clean
+# Seconds of `make attack`, and its seed; without one it is a new one every time.
+ATTACK_SECONDS ?= 1800
+ATTACK_SEED ?=
+
+.PHONY: install demo test attack lint format bench docs house clean
 
 install: $(STAMP)
 
@@ -23,6 +27,11 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+attack: $(STAMP)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --seconds $(ATTACK_SECONDS) \
+		$(if $(ATTACK_SEED),--seed $(ATTACK_SEED)) --out results/attack.json
+	$(BIN)/python -m docs.reliability
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ def test_the_page_of_speed_is_what_the_benchmarks_say(monkeypatch: pytest.Monkey
 
     page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
     assert page == speed_page(ROOT / "results" / "bench")
+
+
+def test_the_table_of_attacks_is_what_was_tried() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "reliability.py"), run_name="reliability")
+    page = made["PAGE"].read_text(encoding="utf-8")
+    result = json.loads(made["RESULT"].read_text())
+    assert made["BEGIN"] in page
+    assert page == made["with_table"](page, result)
+    assert made["table"](result | {"seed": result["seed"] + 1}) not in page
+    assert all(one["tried"] == one["survived"] for one in result["families"])
 
 
 def test_the_page_of_properties_is_what_its_numbers_say() -> None:

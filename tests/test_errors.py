@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gsina.errors import RANGES, InputError, check_name, check_range
+from gsina.errors import RANGES, InputError, check_name, check_range, reason_of
 
 #: For every range, the numbers nearest to its ends that are in it, and those that are not.
 ENDS = {
@@ -41,3 +41,9 @@ def test_a_name_that_is_nearly_right_is_suggested() -> None:
     assert check_name("gin", ("gcn", "gin"), "backbone") == "gin"
     with pytest.raises(InputError, match=r"unknown backbone 'GIM'; did you mean 'gin'\?"):
         check_name("GIM", ("gcn", "gin"), "backbone")
+
+
+def test_reasons_are_one_short_line() -> None:
+    assert reason_of(KeyError("a\nb")) == "KeyError: 'a\\nb'"
+    assert reason_of(ValueError("a\n  b \ud800")) == "ValueError: a b \\ud800"
+    assert len(reason_of(ValueError("x" * 1000))) == 203

@@ -35,6 +35,15 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def reason_of(error: BaseException) -> str:
+    """The kind and the message of an error in one short line, to stand inside a sentence."""
+    line = " ".join(readable(f"{type(error).__name__}: {error}").split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
+
+
+#: Characters of somebody else's message that a sentence of ours shows.
+LONGEST_REASON = 200
+
 #: What a number must be, in the words of the message; NaN is none of it.
 RANGES: dict[str, Callable[[Any], bool]] = {
     "be 0 or more": lambda value: value >= 0,

@@ -126,6 +126,18 @@ def _without_nan(value: Any) -> Any:
     return value
 
 
+def parse_json(text: str | bytes) -> Any:
+    """What a text of JSON says; brackets in brackets without end are an error as others are.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
+
 def save_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
     with write_aside(path) as file:
@@ -170,23 +182,40 @@ def load_tensors(
     Raises:
         InputError: If the file is not a complete safetensors file, or was changed.
     """
-    import safetensors
-
-    try:
-        with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
-            about = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except safetensors.SafetensorError as error:
-        raise InputError(
-            f"{path} is not a complete safetensors file ({error}); delete it and make it again."
-        ) from error
+    with _opened(path, str(device)) as file:
+        about = file.metadata() or {}
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     text = about.get("gsina", "{}")
     if DIGEST in about and about[DIGEST] != _digest(tensors, text):
         raise InputError(f"{path} was changed after it was written; delete it and make it again.")
     try:
-        return tensors, dict(json.loads(text))
-    except (ValueError, TypeError, RecursionError) as error:
+        return tensors, dict(parse_json(text))
+    except (ValueError, TypeError) as error:
         raise InputError(f"{path} has damaged metadata; delete it and make it again.") from error
+
+
+def load_header(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a safetensors file, without reading these.
+
+    Raises:
+        InputError: If the file is not a complete safetensors file.
+    """
+    with _opened(path) as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+
+
+@contextlib.contextmanager
+def _opened(path: Path, device: str = "cpu") -> Iterator[Any]:
+    """A safetensors file, with one sentence if it is none."""
+    import safetensors
+
+    try:
+        with safetensors.safe_open(str(path), framework="pt", device=device) as file:
+            yield file
+    except safetensors.SafetensorError as error:
+        raise InputError(
+            f"{path} is not a complete safetensors file ({error}); delete it and make it again."
+        ) from error
 
 
 def load_prepared(path: Path, *, old: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -200,11 +229,9 @@ def load_prepared(path: Path, *, old: bool = False) -> tuple[dict[str, Tensor], 
         InputError: The data must be made again; a :class:`~gsina.errors.Note` says so, unless
             they are just of version 0.1.
     """
-    import safetensors
-
     try:
         tensors, meta = load_tensors(path)
-        with safetensors.safe_open(str(path), framework="pt") as file:
+        with _opened(path) as file:
             checked = DIGEST in (file.metadata() or {})
     except ValueError as error:
         why = str(error).split(";")[0]

@@ -100,3 +100,17 @@ def test_numbers_beyond_all_machines_get_a_sentence(gsina, option, value):
     failed = gsina("train", "spmotif", option, value, "--out", "run")
     assert failed.exit_code == 2
     assert "Traceback" not in failed.output
+
+
+@pytest.mark.parametrize(
+    "problem", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: 12 GB")]
+)
+def test_a_lack_of_memory_is_one_sentence(gsina, monkeypatch, problem):
+    def fail(*_):
+        raise problem
+
+    monkeypatch.setattr("gsina.runs.recipe.NamedData.load", fail)
+    done = gsina("train", "spmotif", "--epochs", 1)
+    assert done.exit_code == 2
+    assert done.output.count("error: there is not enough memory for this") == 1
+    assert "Traceback" not in done.output

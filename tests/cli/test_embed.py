@@ -38,6 +38,15 @@ def test_a_named_run_embeds_graphs_of_a_file(gsina, tmp_path):
     assert gsina("embed", "run", "new.jsonl", "-o", "v.npy", "--force").exit_code == 0
 
 
+def test_no_name_runs_in_a_spreadsheet_unless_asked_for(gsina, tmp_path):
+    assert gsina("train", *SMALL, "--out", "run").exit_code == 0
+    graph = {"id": "=1+1", "nodes": [[1.0] * 4] * 3, "edges": [[0, 1]]}
+    (tmp_path / "new.jsonl").write_text(json.dumps(graph))
+    for more, name in (((), "'=1+1"), (("--raw",), "=1+1")):
+        assert gsina("embed", "run", "new.jsonl", "-o", "v.csv", "--force", *more).exit_code == 0
+        assert (tmp_path / "v.csv").read_text().splitlines()[1].split(",")[0] == name
+
+
 def test_molecules_and_rows_none_of_which_can_be_read(gsina, tmp_path):
     pytest.importorskip("rdkit")
     texts = ["CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCl", "c1ccncc1"] * 4

@@ -12,6 +12,7 @@ import torch
 
 from gsina.datasets import drugood
 from gsina.datasets.catalog import DATASETS, load_dataset
+from gsina.datasets.raw import compressed_files
 from gsina.datasets.raw.sources import at_hand
 from gsina.molecules.drugood import ATOM_FEATURES, BOND_FEATURES, ELEMENTS, pack_drugs
 
@@ -135,6 +136,19 @@ def test_broken_files(folder: Path, change: Any) -> None:
     path = folder / "lbap_core_ec50_assay.json"
     path.write_bytes(change(json.dumps(content()).encode()))
     with pytest.raises(ValueError, match=r"ec50_assay\.json is not a complete DrugOOD file"):
+        load_dataset("drugood-ec50-assay")
+
+
+def test_a_small_file_that_would_become_large_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressed_files, "LARGEST", 1 << 10)
+    text = json.dumps(content()).encode() + b" " * (1 << 20)
+    (folder / "lbap_core_ec50_assay.json").write_bytes(gzip.compress(text))
+    with pytest.raises(ValueError, match=r"DrugOOD file .*when it is unpacked"):
+        load_dataset("drugood-ec50-assay")
+    (folder / "lbap_core_ec50_assay.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(ValueError, match=r"DrugOOD file .*nested too deeply"):
         load_dataset("drugood-ec50-assay")
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
+from gsina.formats import graph_packer, read_graphs, stream_graphs
 from gsina.formats import json_graphs as own_graphs
-from gsina.formats import read_graphs, stream_graphs
 from gsina.graphs.task import Task
 
 
@@ -271,3 +271,17 @@ def test_too_many_nodes_to_train_on_are_a_sentence(
     path = jsonl(tmp_path / "a.jsonl", [{"nodes": 600, "edges": [], "label": 0}] * 2)
     with pytest.raises(ValueError, match="more than 1,000 nodes in all"):
         read_graphs(path)
+
+
+def test_many_short_lines_cannot_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_packer, "MOST_NODES", 100)
+    small = {"nodes": 3, "edges": [[0, 1], [1, 2]]}
+    lines = [small | {"label": i % 2} for i in range(100)]  # 300 nodes, but they have edges
+    lines += [{"nodes": 90, "edges": [], "label": i % 2} for i in range(10)]
+    read = read_graphs(jsonl(tmp_path / "a.jsonl", lines))
+    assert len(read.origin.unreadable) == 9
+    row, reason = read.origin.unreadable[0]
+    assert row == 102
+    assert "90 nodes and 0 edges; expected at most 100 nodes without edges" in reason

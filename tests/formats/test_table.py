@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gsina.formats import table
-from gsina.formats.table import fingerprint, lines, read_columns, table_rows
+from gsina.formats.table import fingerprint, lines, read_columns, table_rows, whole_text
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -149,3 +149,12 @@ def test_many_columns_are_checked_in_linear_time(tmp_path: Path) -> None:
     began = time.perf_counter()
     assert len(table.header(path)) == 100_000
     assert time.perf_counter() - began < 10
+
+
+def test_a_small_gzip_file_that_would_become_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(gzip.compress(b" " * 1000 + b"[]"))
+    assert whole_text(path, 1 << 30).strip() == "[]"
+    path.write_bytes(gzip.compress((b" " * 1000 + b"\n") * 10_000))
+    with pytest.raises(ValueError, match=r"a\.json has more than .* when it is read; write one"):
+        whole_text(path, 1 << 30)

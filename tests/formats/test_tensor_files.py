@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from gsina.formats import read_data_file
+from gsina.formats.tensor_files import read_graph_file
 from gsina.graphs.task import Task
 
 
@@ -98,6 +99,11 @@ def test_bad_files(tmp_path: Path, changes: dict[str, Tensor | None], message: s
     [
         ({"x": torch.eye(12).to_sparse()}, "x is of another kind"),
         ({"x": torch.ones(12, 2, dtype=torch.complex64)}, "x is of another kind"),
+        ({"y": torch.zeros(12, dtype=torch.bits8)}, "y is of another kind"),
+        ({"x": torch.empty(12, 2, device="meta")}, "x is of another kind"),
+        ({"x": torch.ones(1).expand(12, 1 << 26)}, "far larger than its file"),
+        ({"x": torch.ones(())}, r"x is \[\] but y has 12"),
+        ({"x": torch.ones(12, 0)}, r"x is \[12, 0\] but y has 12"),
         ({"edge_attr": torch.full((1, 2), torch.nan)}, "expected a row of finite numbers for each"),
         ({"edge_attr": torch.ones(7)}, "expected a row of finite numbers for each"),
     ],
@@ -106,6 +112,33 @@ def test_odd_tensors(tmp_path: Path, changes: dict[str, Tensor], message: str) -
     torch.save(parts(**changes), tmp_path / "a.pt")
     with pytest.raises(ValueError, match=message):
         read_data_file(tmp_path / "a.pt")
+
+
+@pytest.mark.filterwarnings("ignore:.*quantize_per_tensor:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*nested tensors:UserWarning")
+def test_tensors_that_are_no_table(tmp_path: Path) -> None:
+    quantised = torch.quantize_per_tensor(torch.ones(12, 2), 0.1, 0, torch.quint8)
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    for odd in (quantised, nested):
+        torch.save(parts(x=odd), tmp_path / "a.pt")
+        with pytest.raises(ValueError, match="x is of another kind"):
+            read_data_file(tmp_path / "a.pt")
+    torch.save(parts(x=torch.ones(())), tmp_path / "a.pt")
+    with pytest.raises(ValueError, match="x is a single number"):
+        read_graph_file(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("kind", [torch.uint16, torch.uint64, torch.float8_e4m3fn, torch.int32])
+def test_kinds_of_numbers_that_torch_does_not_compute_with(
+    tmp_path: Path, kind: torch.dtype
+) -> None:
+    values = torch.tensor([0, 1] * 6)
+    asked = parts(y=values.to(kind), x=torch.ones(12, 2).to(kind))
+    asked["edge_attr"] = torch.ones(asked["edge_index"].size(1), 1).to(kind)
+    torch.save(asked, tmp_path / "a.pt")
+    read = read_data_file(tmp_path / "a.pt")
+    assert read.train.x.dtype == read.train.edge_attr.dtype == torch.float32
+    assert torch.equal(read.train.node_y.view(-1).long(), values)
 
 
 def test_by_environment_or_time(tmp_path: Path) -> None:

@@ -24,6 +24,10 @@ def test_two_trees_are_walked_and_summed() -> None:
     torch.testing.assert_close(made(x), right)
     assert made.sizes == (2, 5, 2)
     assert made(x[:0]).shape == (0, 2)
+    assert made.is_sound(2)
+    assert not made.is_sound(1)
+    made.left[0, 0] = 5
+    assert not made.is_sound(2)
 
 
 def test_several_classes_are_averaged_as_probabilities_of_their_logs() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import tiny
 from gsina.errors import InputError
-from gsina.runs.folder import alone_in
+from gsina.graphs.dataset import Origin
+from gsina.runs.defaults import file_recipe
+from gsina.runs.folder import alone_in, note_run
 
 
-@pytest.mark.parametrize("name", [".lock", "model", "ratio-0.5"])
+@pytest.mark.parametrize("name", [".lock", "model", "ratio-0.5", "baselines"])
 def test_a_link_inside_is_refused(name: str, tmp_path: Path) -> None:
     victim, out = tmp_path / "victim", tmp_path / "run"
     out.mkdir()
@@ -30,10 +34,19 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "run").is_symlink()
 
 
-@pytest.mark.parametrize("place", [".", "model", "ratio-0.3"])
+@pytest.mark.parametrize("place", [".", "model", "ratio-0.3", "baselines/erm"])
 def test_a_killed_run_leaves_no_debris_to_the_next(place: str, tmp_path: Path) -> None:
     left = tmp_path / place / ".checkpoint.safetensors.0123456789abcdef"
-    left.parent.mkdir(exist_ok=True)
+    left.parent.mkdir(parents=True, exist_ok=True)
     left.write_bytes(b"half of a checkpoint")
     with alone_in(tmp_path):
         assert not left.exists()
+
+
+def test_reasons_run_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
+    recipe = file_recipe("graphs", ("graphs.jsonl",), {"split": "random"})
+    data = tiny.dataset(per_class=2)
+    unreadable = ((2, "=1+1 is no molecule"), (3, "it is not JSON"))
+    note_run(tmp_path, recipe, 0, replace(data, origin=Origin(unreadable=unreadable)))
+    lines = (tmp_path / "unreadable.csv").read_text().splitlines()
+    assert lines == ["row,reason", "2,'=1+1 is no molecule", "3,it is not JSON"]

@@ -9,7 +9,7 @@ import pytest
 from gsina.runs.defaults import file_recipe
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
-from gsina.runs.repeats import Repeats, summarise
+from gsina.runs.repeats import Repeats, _read_table, _write_table, summarise
 
 
 @pytest.fixture
@@ -66,3 +66,12 @@ def test_means_leave_out_what_is_not_defined(recipe):
     (note,) = found["notes"]
     assert note.startswith("roc_auc of test is not defined in fold-1 (")
     assert [run["name"] for run in found["runs"]] == ["fold-0", "fold-1", "fold-2"]
+
+
+def test_tables_of_folds_run_nothing_in_a_spreadsheet(tmp_path):
+    path = tmp_path / "predictions.csv"
+    _write_table(path, ["row", "=name"], [["1", "@SUM(1)"], ["2", "-3"]])
+    assert path.read_text() == "row,'=name\n1,'@SUM(1)\n2,-3\n"
+    header, rows = _read_table(path)
+    _write_table(path, header, rows)  # as the table of all folds is made of theirs
+    assert path.read_text() == "row,'=name\n1,'@SUM(1)\n2,-3\n"

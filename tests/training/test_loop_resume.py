@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 import tiny
-from gsina.files import load_tensors
+from gsina.files import load_tensors, save_tensors
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import (
@@ -23,6 +24,7 @@ from gsina.training import (
     make_selection,
     seed_everything,
 )
+from gsina.training.checkpoint import UnusableCheckpoint
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8})
 
@@ -163,3 +165,54 @@ def test_other_settings_are_refused(other: dict[str, Any], tmp_path: Path) -> No
     train(tmp_path, 1)
     with pytest.raises(ValueError, match="belongs to a run with other settings"):
         train(tmp_path, 2, resume=True, **other)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"epohc": 1},
+        {"epoch": "one"},
+        {"best_epoch": 7},
+        {"best": 3},
+        {"history": [1]},
+        {"history": [{"val": []}]},
+        {"history": [{"val": {}}]},
+        {"sessions": ["here"]},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_with_another_progress_is_one_sentence(
+    changed: dict[str, Any], tmp_path: Path
+) -> None:
+    train(tmp_path, 1)
+    path = tmp_path / "checkpoint.safetensors"
+    tensors, meta = load_tensors(path)
+    save_tensors(path, tensors, meta | {"progress": meta["progress"] | changed})
+    with pytest.raises(UnusableCheckpoint, match=r"is damaged .*; start again with --force\.$"):
+        train(tmp_path, 2, resume=True)
+
+
+def test_a_checkpoint_of_other_tensors_is_one_sentence(tmp_path: Path) -> None:
+    train(tmp_path, 1)
+    path = tmp_path / "checkpoint.safetensors"
+    tensors, meta = load_tensors(path)
+    for part in ("weights/", "best/", "optimiser/", "rng/torch", "rng/shuffle"):
+        name = next(
+            name for name, value in tensors.items() if name.startswith(part) and value.dim()
+        )
+        save_tensors(path, tensors | {name: torch.zeros(3, 3)}, meta)
+        with pytest.raises(UnusableCheckpoint, match="is damaged"):
+            train(tmp_path, 2, resume=True)
+    for part in ("weights/", "best/"):
+        name = next(name for name in tensors if name.startswith(part))
+        save_tensors(path, tensors | {name: tensors[name] * math.nan}, meta)
+        with pytest.raises(UnusableCheckpoint, match="weights that are NaN or infinite"):
+            train(tmp_path, 2, resume=True)
+    lost = {name: value for name, value in tensors.items() if not name.endswith("exp_avg_sq")}
+    save_tensors(path, lost, meta)
+    with pytest.raises(UnusableCheckpoint, match="the optimiser has exp_avg, step of a weight"):
+        train(tmp_path, 2, resume=True)
+    groups = [group | {"lr": "fast"} for group in meta["optimiser"]["groups"]]
+    save_tensors(path, tensors, meta | {"optimiser": meta["optimiser"] | {"groups": groups}})
+    with pytest.raises(UnusableCheckpoint, match="lr of the optimiser is 'fast'"):
+        train(tmp_path, 2, resume=True)

@@ -9,7 +9,7 @@ import typer
 
 from gsina.cli import show
 from gsina.cli.options import Threads
-from gsina.cli.predict import Edges, File, Force, Nodes, Run, Smiles, check_out, open_model
+from gsina.cli.predict import Edges, File, Force, Nodes, Raw, Run, Smiles, check_out, open_model
 from gsina.cli.progress import Count
 
 #: Endings of the output; a copy of `gsina.models.embed.SUFFIXES`, which needs torch.
@@ -38,6 +38,7 @@ def embed(
     smiles: Smiles = None,
     nodes: Nodes = None,
     edges: Edges = None,
+    raw: Raw = False,
     force: Force = False,
     threads: Threads = None,
 ) -> None:
@@ -66,7 +67,13 @@ def embed(
         check_out(index_file(out), files, force, SUFFIXES)
     with show.on_interrupt(f"interrupted; {out} is unchanged."), Count("embedding") as count:
         done = embed_files(
-            model, files, out, names=smiles or None, nodes=node_states, on_rows=count.update
+            model,
+            files,
+            out,
+            names=smiles or None,
+            nodes=node_states,
+            raw=raw,
+            on_rows=count.update,
         )
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} embedded"

@@ -32,6 +32,14 @@ Smiles = Annotated[
 ]
 Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, for models of nodes.")]
 Edges = Annotated[Path | None, typer.Option(help="Table of the edges between them.")]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="Write cells of .csv as they are, also those that a spreadsheet would run as a "
+        "formula; without it, these begin with an apostrophe.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file in --out.")]
 
 
@@ -75,14 +83,7 @@ def predict(
     ] = False,
     nodes: Nodes = None,
     edges: Edges = None,
-    raw: Annotated[
-        bool,
-        typer.Option(
-            "--raw",
-            help="Write cells of .csv as they are, also those that a spreadsheet would run as a "
-            "formula; without it, these begin with an apostrophe.",
-        ),
-    ] = False,
+    raw: Raw = False,
     force: Force = False,
     threads: Threads = None,
 ) -> None:

@@ -12,15 +12,13 @@ with ``iid_val`` for selection and ``iid_test`` for test.
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
+from gsina.datasets.raw.compressed_files import read_gzip
 from gsina.datasets.raw.sources import (
     OnProgress,
     RawFile,
@@ -30,6 +28,7 @@ from gsina.datasets.raw.sources import (
     raw_file,
 )
 from gsina.errors import InputError
+from gsina.files import parse_json
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
@@ -106,17 +105,16 @@ def read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
     Raises:
         InputError: If the file is not a DrugOOD file.
     """
-    content = path.read_bytes()
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
     try:
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        splits = json.loads(content)["split"]
+        splits = parse_json(read_gzip(path) if packed else path.read_bytes())["split"]
         rows = {key: list(splits[key]) for key in SPLITS.values()}
         for row in (row for part in rows.values() for row in part):
             if row["cls_label"] not in (0, 1) or not isinstance(row["smiles"], str):
                 raise InputError(f"a row is {str(row)[:100]}")
             int(row["domain_id"])
-    except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path} is not a complete DrugOOD file ({type(error).__name__}: {error}); expected a "
             "JSON object with lists of molecules in its splits: fetch it again."

@@ -18,6 +18,8 @@ Floats = NDArray[np.float32]
 #: Most nodes of a graph that are given by their number alone, and most of several graphs that are
 #: predicted at once: a short line must not take all memory.
 MOST_NODES = 1 << 20
+#: Nodes per edge that are not counted as such.
+NODES_PER_EDGE = 8
 #: Most nodes of all graphs that are trained on.
 MOST_IN_ALL = 1 << 27
 
@@ -27,11 +29,15 @@ class Problem(InputError):
 
 
 class Graph(NamedTuple):
-    """One graph: features of nodes ``[N, F]``, edges ``[E, 2]``, features of edges ``[E, D]``."""
+    """One graph: features of nodes ``[N, F]``, edges ``[E, 2]``, features of edges ``[E, D]``.
+
+    Its nodes may be ``counted``: given by their number alone.
+    """
 
     x: Floats
     edges: NDArray[np.int64]
     edge_attr: Floats | None
+    counted: bool = False
 
 
 class Packer:
@@ -53,7 +59,7 @@ class Packer:
         self.node_features, self.edge_features = node_features, edge_features
         self.edge_constant = edge_constant
         self._graphs: list[Graph] = []
-        self.nodes = 0
+        self.nodes = self.bare = 0
         self._loops = self._edgeless = 0
 
     def fresh(self) -> Packer:
@@ -76,7 +82,14 @@ class Packer:
                 raise Problem(
                     f"its edges have {edge_width} features, expected {self.edge_features}"
                 )
+        bare = max(0, len(graph.x) - NODES_PER_EDGE * len(graph.edges)) if graph.counted else 0
+        if self.bare + bare > MOST_NODES:
+            raise Problem(
+                f"it has {len(graph.x)} nodes and {len(graph.edges)} edges; expected at most "
+                f"{MOST_NODES} nodes without edges in all graphs together"
+            )
         self.node_features = width
+        self.bare += bare
         self.nodes += len(graph.x)
         if self.nodes > MOST_IN_ALL:
             raise InputError(
@@ -133,11 +146,11 @@ def parse_graph(value: dict[str, Any]) -> Graph:
     edges = _edges(value.get("edges") or [], len(x))
     features = value.get("edge_features")
     if features is None:
-        return Graph(x, edges, None)
+        return Graph(x, edges, None, isinstance(nodes, int))
     attr = _features(features, "edge")
     if len(attr) != len(edges):
         raise Problem(f"it has {len(edges)} edges but features of {len(attr)}")
-    return Graph(x, edges, attr)
+    return Graph(x, edges, attr, isinstance(nodes, int))
 
 
 def _edges(pairs: Any, nodes: int) -> NDArray[np.int64]:

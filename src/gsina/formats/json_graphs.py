@@ -14,7 +14,7 @@ import torch
 from gsina.errors import InputError, check_name, readable
 from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
 from gsina.formats.graph_packer import MOST_NODES, Packer, Problem, parse_graph
-from gsina.formats.table import fingerprint, in_pieces, lines
+from gsina.formats.table import fingerprint, in_pieces, lines, whole_text
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.folds import Fold
 from gsina.graphs.labels import TargetKind, read_labels
@@ -229,7 +229,7 @@ def _items(path: Path) -> Iterator[Item]:
         if not files:
             raise InputError(f"the folder {path} has no .json files; expected one for each graph.")
         for number, file in enumerate(files, start=1):
-            yield _item(number, "".join(lines(file, longest=LARGEST_LIST)), readable(file.stem))
+            yield _item(number, whole_text(file, LARGEST_LIST), readable(file.stem))
         return
     if path.suffix == ".json":
         yield from _list(path)
@@ -259,7 +259,7 @@ def _list(path: Path) -> Iterator[Item]:
             ".jsonl file, which is read in chunks."
         )
     try:
-        values = json.loads("".join(lines(path, longest=LARGEST_LIST)))
+        values = json.loads(whole_text(path, LARGEST_LIST))
     except (ValueError, RecursionError) as error:
         if not isinstance(error, (json.JSONDecodeError, RecursionError)):
             raise

@@ -27,6 +27,8 @@ Records = Iterator[tuple[int, list[str], str | None]]
 
 #: Bytes of the longest line that is read. Longer ones are refused without reading them whole.
 LONGEST_LINE = 10_000_000
+#: Bytes that a whole text file may have when it is unpacked, and as many more per byte of the file.
+MOST_UNPACKED, UNPACKED_PER_BYTE = 1 << 20, 200
 #: Tables that are no text with delimiters, by their endings, and what reads them.
 OTHER_TABLES = {
     ".sdf": "gsina.formats.sdf:sdf_records",
@@ -105,6 +107,25 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
                 f"{path.name} is not a whole gzip file (it breaks off after line {number}); "
                 "compress or download it again."
             ) from error
+
+
+def whole_text(path: Path, largest: int) -> str:
+    """A UTF-8 text file (or a gzip of one) that must fit into memory.
+
+    Raises:
+        InputError: It has more than ``largest`` bytes, or more than a file of its size may have.
+    """
+    size, found, parts = path.stat().st_size if path.is_file() else 0, 0, []
+    most = min(largest, MOST_UNPACKED + UNPACKED_PER_BYTE * size)
+    for line in lines(path, longest=most):
+        found += len(line)
+        if found > most:
+            raise InputError(
+                f"{path.name} has more than {most:,} bytes when it is read; write one graph per "
+                "line into a .jsonl file, which is read in chunks."
+            )
+        parts.append(line)
+    return "".join(parts)
 
 
 def header(path: Path | str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,26 @@ NEEDED = {
     "edge_index": "whole numbers [2, E], the nodes that each edge joins",
     "y": "the label of every node [N], -1 or NaN where it is not known",
 }
+#: What a tensor may be, and as what it is read: torch does not compute with all of them.
+KINDS = {
+    kind: kind
+    for kind in (
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+    )
+}
+KINDS |= dict.fromkeys((torch.uint16, torch.uint32, torch.uint64), torch.int64)
+KINDS |= dict.fromkeys((torch.float8_e4m3fn, torch.float8_e5m2), torch.float32)
+#: Most bytes of a tensor whose numbers are repeated by strides, and not in the file each.
+MOST_REPEATED = 1 << 26
 MASKS = ("train", "val", "test", "id_test")
 
 
@@ -94,6 +113,8 @@ def read_graph_file(path: Path | str) -> PackedGraphs:
     tensors = _tensors(path)
     counted = next((name for name in ("x", "y") if name in tensors), "x")
     _check_there(tensors, ("edge_index", counted), path)
+    if not tensors[counted].dim():
+        raise InputError(f"{path.name}: {counted} is a single number; expected a row per node.")
     return _graph(tensors, len(tensors[counted]), path)
 
 
@@ -132,31 +153,49 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise MissingFileError(f"there is no file {path}; check the path.")
     if path.suffix == ".safetensors":
-        return load_tensors(path)[0]
-    try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        raise InputError(
-            f"{path.name} is not a file of tensors that can be read without running code; {HOW}."
-        ) from error
+        found: object = load_tensors(path)[0]
+    else:
+        try:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # Broken files raise whatever their garbage leads to.
+            raise InputError(
+                f"{path.name} is not a file of tensors that can be read without running code; "
+                f"{HOW}."
+            ) from error
     if not isinstance(found, dict):
         raise InputError(f"{path.name} holds a {type(found).__name__}, expected a dict; {HOW}.")
-    tensors = {name: value for name, value in found.items() if isinstance(value, Tensor)}
-    for name, value in tensors.items():
-        if value.layout != torch.strided or value.is_complex() or value.is_quantized:
-            kind = "quantised" if value.is_quantized else f"{value.layout}, {value.dtype}"
-            raise InputError(
-                f"{path.name}: {name} is of another kind ({kind}); expected plain numbers: convert "
-                "it with to_dense(), dequantize() or abs()."
-            )
-    return tensors
+    size = path.stat().st_size
+    return {
+        str(name): _plain(f"{path.name}: {name}", value.detach(), size)
+        for name, value in found.items()
+        if isinstance(value, Tensor)
+    }
+
+
+def _plain(name: str, value: Tensor, size: int) -> Tensor:
+    """A tensor as one of the kinds that torch computes with; ``size`` is that of its file."""
+    memory = value.is_cpu and not value.is_nested and value.layout == torch.strided
+    if value.is_quantized or not memory or value.dtype not in KINDS:
+        kind = f"{'quantised' if value.is_quantized else value.layout}, {value.dtype}"
+        raise InputError(
+            f"{name} is of another kind ({kind} on {value.device}); expected plain numbers: "
+            "convert it with to_dense(), dequantize() or abs()."
+        )
+    if value.numel() * value.element_size() > max(size, MOST_REPEATED):
+        raise InputError(
+            f"{name} is {list(value.shape)}, far larger than its file of {size:,} bytes; save the "
+            "numbers themselves, and not a view that repeats them."
+        )
+    return value.to(KINDS[value.dtype])
 
 
 def _features(x: Tensor | None, count: int, path: Path) -> Tensor:
     if x is None:
         return torch.ones(count, 1)
     x = (x[:, None] if x.dim() == 1 else x).float()
-    if x.dim() != 2 or len(x) != count:
+    if x.dim() != 2 or len(x) != count or not x.size(1):
         raise InputError(
             f"{path.name}: x is {list(x.shape)} but y has {count} labels; expected a row of x [N, "
             "F] and a label for every node (-1 or NaN where it is not known)."
@@ -172,13 +211,13 @@ def _edge_features(tensors: dict[str, Tensor], count: int, path: Path) -> Tensor
     attr = tensors.get("edge_attr")
     if attr is None:
         return None
-    attr = attr[:, None] if attr.dim() == 1 else attr
+    attr = (attr[:, None] if attr.dim() == 1 else attr).float()
     if attr.dim() != 2 or len(attr) != count or not bool(attr.isfinite().all()):
         raise InputError(
             f"{path.name}: edge_attr is {list(attr.shape)}; expected a row of finite numbers for "
             f"each of {count} edges [E, D]."
         )
-    return attr
+    return attr if attr.size(1) else None
 
 
 def _edges(edge_index: Tensor, count: int, path: Path) -> Tensor:

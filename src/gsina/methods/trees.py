@@ -57,6 +57,18 @@ class BoostedTrees(nn.Module):
         """Number of trees, nodes of each, and depth, as they are made from."""
         return *self.feature.shape, self.depth
 
+    def is_sound(self, features: int) -> bool:
+        """Whether all nodes, features and outputs that the trees name are there."""
+        nodes = self.feature.size(1)
+        named = (
+            (self.feature, features),
+            (self.left, nodes),
+            (self.right, nodes),
+            (self.output, len(self.base)),
+        )
+        inside = all(bool(((value >= 0) & (value < most)).all()) for value, most in named)
+        return inside and 0 <= self.depth <= nodes
+
     def forward(self, features: Tensor) -> Tensor:
         """Logits or numbers ``[G, outputs]`` from features ``[G, F]``."""
         trees, nodes = self.feature.shape

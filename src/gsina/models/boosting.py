@@ -141,5 +141,6 @@ def as_tensors(trees: list[Tree], base: NDArray[Any]) -> BoostedTrees:
 
 
 def _rounded_down(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    near = values.astype(np.float32)
+    most = np.finfo(np.float32).max
+    near = values.clip(-most, most).astype(np.float32)
     return np.where(near > values, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float32)

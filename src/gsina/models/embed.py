@@ -7,12 +7,11 @@ import io
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
@@ -20,6 +19,7 @@ from gsina.files import write_aside
 from gsina.formats.assemble import Chunk, Rows
 from gsina.graphs.cells import inert
 from gsina.graphs.packed import PackedGraphs
+from gsina.models.described import blank_graph
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, as_far_as_possible, read_files
 
@@ -52,6 +52,7 @@ def embed_files(
     *,
     names: str | Sequence[str] | None = None,
     nodes: bool = False,
+    raw: bool = False,
     on_rows: OnRows | None = None,
 ) -> Summary:
     """Write the states that the model predicts from (:meth:`~gsina.models.model.Model.embed`).
@@ -70,6 +71,7 @@ def embed_files(
         out: Output file, by its ending.
         names: The column that names a row, such as that of the SMILES; by default as in training.
         nodes: Write node states; those of models of nodes always are.
+        raw: Leave cells of CSV as they are.
         on_rows: Called after every chunk of the file.
 
     Raises:
@@ -85,7 +87,7 @@ def embed_files(
         states = _timed(model, found.graphs, False, summary)
         summary.rows = len(found.names)
         blocks = iter([Block(states, {"id": list(found.names)})])
-    with _writer(out, index=nodes and isinstance(found, Rows)) as write:
+    with _writer(out, index=nodes and isinstance(found, Rows), raw=raw) as write:
         for block in blocks:
             write(block)
     for problem in problems:
@@ -162,21 +164,11 @@ def _timed(
 
 def _width(model: Model, nodes: bool) -> int:
     """Width H of the states: that of a graph of one node, as a file may begin with no graph."""
-    made = model.architecture
-
-    def blank(rows: int, channels: int | tuple[int, ...]) -> torch.Tensor:
-        if isinstance(channels, int):
-            return torch.zeros(rows, channels)
-        return torch.zeros(rows, len(channels), dtype=torch.long)
-
-    edges = blank(0, made.edge_channels) if made.edge_channels else None
-    one = PackedGraphs.one(blank(1, made.node_channels), torch.zeros(2, 0).long(), edges)
-    one = replace(one, graph_attr=blank(1, made.graph_channels) if made.graph_channels else None)
-    return int(model.embed(one, nodes=nodes).shape[1])
+    return int(model.embed(blank_graph(model.architecture), nodes=nodes).shape[1])
 
 
 @contextmanager
-def _writer(out: Path, index: bool) -> Iterator[Write]:
+def _writer(out: Path, index: bool, raw: bool = False) -> Iterator[Write]:
     """Writes blocks to a file of any of the endings."""
     suffix = out.suffix.lower()
     if suffix == ".npy" and index:
@@ -194,7 +186,7 @@ def _writer(out: Path, index: bool) -> Iterator[Write]:
             with _npy(file, np.float32) as put:
                 yield lambda block: put(block.states)
         elif suffix == ".csv":
-            yield from _csv(file)
+            yield from _csv(file, raw)
         else:
             yield from _parquet(file)
 
@@ -230,19 +222,20 @@ def _state_names(width: int) -> list[str]:
     return [f"state_{place}" for place in range(width)]
 
 
-def _csv(file: IO[bytes]) -> Iterator[Write]:
+def _csv(file: IO[bytes], raw: bool) -> Iterator[Write]:
+    shown = str if raw else inert
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     table = csv.writer(text, lineterminator="\n")
     begun: list[bool] = []
 
     def write(block: Block) -> None:
         if not begun:
-            columns = map(inert, block.columns)
+            columns = map(shown, block.columns)
             table.writerow([*columns, *_state_names(block.states.shape[1])])
             begun.append(True)
         cells = ([f"{value:.7g}" for value in row] for row in block.states.tolist())
         for *names, row in zip(*block.columns.values(), cells, strict=True):
-            table.writerow([*(inert(str(name)) for name in names), *row])
+            table.writerow([*(shown(str(name)) for name in names), *row])
 
     yield write
     text.flush()

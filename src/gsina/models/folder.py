@@ -11,11 +11,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from gsina.errors import InputError, MissingFileError
-from gsina.files import load_tensors, save_json, save_tensors, write_aside
+from gsina.errors import InputError, MissingFileError, reason_of
+from gsina.files import load_tensors, parse_json, save_json, save_tensors, write_aside
 from gsina.formats import FORMATS, format_of
+from gsina.formats.reading import check_reading
 from gsina.graphs.task import Task
+from gsina.methods.trees import WithTrees
 from gsina.models.card import model_card
+from gsina.models.described import check_described, check_record, check_usable
 from gsina.models.model import Architecture, Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -32,9 +35,6 @@ REFERENCE = "reference/"
 
 #: What is kept of a model as it is.
 RECORD = ("training", "data", "metrics", "versions", "created")
-
-#: What of an architecture are sizes of its weights.
-SIZES = ("node_channels", "edge_channels", "graph_channels", "backbone_options", "trees")
 
 #: Makes the networks of a user's own class from what the folder says.
 MakeSpec = Callable[[Architecture], NetworkSpec]
@@ -77,11 +77,11 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     """
     folder = find_model(Path(folder))
     meta = _read_meta(folder / META)
-    _check_version(folder, meta)
     try:
+        _check_version(folder, meta)
+        check_reading(meta["featuriser"])
+        check_record(meta)
         architecture = _architecture(meta["architecture"])
-        sizes = {name: meta["architecture"].get(name) for name in SIZES}
-        _check_sizes(folder, [sizes, meta["task"]["outputs"]])
         own = architecture.backbone not in BACKBONES
         if own and make_spec is None:
             raise InputError(
@@ -90,6 +90,9 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             )
         task = Task(**meta["task"])
         scale = meta["scale"]
+        weights = _whole_weights(folder, str(meta["weights"]))
+        if not own:
+            check_described(architecture, task, weights, REFERENCE)
         method = architecture.build(task, make_spec(architecture) if own and make_spec else None)
         model = Model(
             method=method,
@@ -103,14 +106,16 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
             baselines=meta.get("baselines", {}),
             **{name: meta[name] for name in RECORD},
         )
-        digest = str(meta["weights"])
-    except (KeyError, TypeError, AttributeError) as error:
+        model = replace(model, reference=_load_weights(weights, model))
+        if not own:
+            check_usable(model)
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{folder / META} is damaged ({type(error).__name__}: {error}); copy or train the "
-            "model again."
+            f"{folder / META} is damaged ({reason_of(error)}); copy or train the model again."
         ) from error
-    reference = _load_weights(folder / WEIGHTS, model, digest)
-    return model if reference is None else replace(model, reference=reference)
+    return model
 
 
 def find_model(folder: Path) -> Path:
@@ -196,8 +201,8 @@ def _hashable(label: Any) -> Hashable:
 
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        meta = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise InputError(f"{path} is damaged ({error}); copy or train the model again.") from error
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
         raise InputError(f"{path} does not describe a model of gsina; expected a format number.")
@@ -211,7 +216,7 @@ def _check_version(folder: Path, meta: dict[str, Any]) -> None:
             f"one reads up to {FORMAT}); update gsina to use it."
         )
     reading = meta.get("featuriser")
-    if not isinstance(reading, dict) or reading.get("kind") not in FORMATS:
+    if not isinstance(reading, dict) or str(reading.get("kind")) not in FORMATS:
         return  # it reads no files
     made, now = reading.get("version"), format_of(reading).version(reading)
     if made != now:
@@ -232,24 +237,6 @@ def _architecture(values: dict[str, Any]) -> Architecture:
     return Architecture(**made)
 
 
-def _check_sizes(folder: Path, values: Any) -> None:
-    """Refuse sizes that the weights cannot have, before a network of that size is built."""
-    weights = next((folder / name for name in (WEIGHTS, BEFORE) if (folder / name).is_file()), None)
-    if weights is None:
-        return  # which has its own sentence
-    most = max(weights.stat().st_size, 10_000)
-    inside = [values]
-    while inside:
-        value = inside.pop()
-        if isinstance(value, dict | list | tuple):
-            inside += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, int) and abs(value) > most:
-            raise InputError(
-                f"{folder / META} describes a network of the size {value}, far larger than "
-                f"{weights.name}; copy or train the model again."
-            )
-
-
 def _calibration(values: dict[str, Any]) -> Calibration:
     return Calibration(**{name: tuple(map(float, given)) for name, given in values.items()})
 
@@ -257,7 +244,7 @@ def _calibration(values: dict[str, Any]) -> Calibration:
 def _keep_weights(folder: Path) -> None:
     """Keep a copy of the old weights until weights and description are both replaced."""
     try:
-        digest = json.loads((folder / META).read_text(encoding="utf-8"))["weights"]
+        digest = parse_json((folder / META).read_text(encoding="utf-8"))["weights"]
         whole = _digest(folder / WEIGHTS) == digest
     except (OSError, ValueError, KeyError, TypeError):
         return  # there is no complete model to keep
@@ -266,19 +253,24 @@ def _keep_weights(folder: Path) -> None:
             shutil.copyfileobj(weights, file)
 
 
-def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
-    """Load the weights into the model; what else is in the file is its reference."""
+def _whole_weights(folder: Path, digest: str) -> Path:
+    """The file with the weights that a description belongs to."""
+    path, before = folder / WEIGHTS, folder / BEFORE
     if not path.is_file():
         raise MissingFileError(
-            f"the model in {path.parent} has no {path.name}; copy or train the model again."
+            f"the model in {folder} has no {path.name}; copy or train the model again."
         )
-    before = path.with_name(BEFORE)
     if _digest(path) != digest and before.is_file():  # writing another model was interrupted
         path = before
     if _digest(path) != digest:
         raise InputError(
             f"{path} is damaged or belongs to another {META}; copy or train the model again."
         )
+    return path
+
+
+def _load_weights(path: Path, model: Model) -> Reference | None:
+    """Load the weights into the model; what else is in the file is its reference."""
     tensors, _ = load_tensors(path)
     kept = {name: tensors.pop(name) for name in list(tensors) if name.startswith(REFERENCE)}
     try:
@@ -294,6 +286,10 @@ def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
                 f"the weights {name} in {path} hold NaN or infinite values, so every answer would "
                 "be nonsense; copy or train the model again."
             )
+    if isinstance(model.method, WithTrees) and not model.method.trees.is_sound(
+        model.architecture.graph_channels
+    ):
+        raise InputError(f"the trees in {path} lead nowhere; copy or train the model again.")
     model.method.eval()
     parts = {name.removeprefix(REFERENCE): value for name, value in kept.items()}
     return Reference.of_tensors(parts) if parts else None

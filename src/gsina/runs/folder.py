@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, refuse_link, remove_leftovers, save_json, save_text
+from gsina.files import locked, parse_json, refuse_link, remove_leftovers, save_json, save_text
+from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
 from gsina.models.plan import trial_folders
 from gsina.runs.job import Job
@@ -32,6 +32,8 @@ FORMAT = 2
 RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
 UNREADABLE, PREDICTIONS, MODEL = "unreadable.csv", "predictions.csv", "model"
 BASELINES = "baselines"
+#: The folders that a run makes inside its own.
+INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm")
 #: The weights of a run of version 0.1 on a named dataset.
 OLD_WEIGHTS = "model.safetensors"
 #: Everything that a run writes, besides its model.
@@ -106,7 +108,8 @@ def alone_in(out: Path) -> Iterator[None]:
         InputError: Another process trains into it, or a folder inside is a link to elsewhere.
     """
     check_folder(out)
-    for folder in (out / MODEL, *folders_of(out)[1:]):
+    inside = [folder / name for folder in folders_of(out) for name in INSIDE]
+    for folder in (*inside, *folders_of(out)[1:]):
         refuse_link(folder)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
@@ -115,7 +118,7 @@ def alone_in(out: Path) -> Iterator[None]:
                 raise InputError(
                     f"another process is training into {out}; wait for it, or choose another --out."
                 )
-            for folder in (out / MODEL, *folders_of(out)):
+            for folder in (*inside, *folders_of(out)):
                 remove_leftovers(folder)
             yield
     finally:
@@ -222,7 +225,8 @@ def note_run(
     if dataset.origin.unreadable:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
-        table.writerows([("row", "reason"), *dataset.origin.unreadable])
+        table.writerow(("row", "reason"))
+        table.writerows((row, inert(reason)) for row, reason in dataset.origin.unreadable)
         save_text(out / UNREADABLE, text.getvalue())
 
 
@@ -233,10 +237,10 @@ def _noted(out: Path) -> dict[str, Any]:
         InputError: It is damaged.
     """
     try:
-        content = json.loads((out / RUN).read_text(encoding="utf-8"))
+        content = parse_json((out / RUN).read_text(encoding="utf-8"))
     except OSError:
         return {}
-    except (ValueError, RecursionError):
+    except ValueError:
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
         raise InputError(f"{out / RUN} is damaged; start the run again with --force.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from gsina.ops.compiled import kernels
 from gsina.training.versions import versions
 
 
-def provenance(device: str = "cpu") -> dict[str, Any]:
+def provenance(device: str = "cpu", processes: int = 1) -> dict[str, Any]:
     """What a run is made with: commit, versions and hardware."""
-    return {"commit": commit(), "versions": versions(), "hardware": hardware(device)}
+    made_on = hardware(device) | {"processes": processes}
+    return {"commit": commit(), "versions": versions(), "hardware": made_on}
 
 
 def hardware(device: str = "cpu") -> dict[str, Any]:
@@ -34,17 +35,18 @@ def hardware(device: str = "cpu") -> dict[str, Any]:
 
 
 #: What decides in which order numbers are summed, and so how they are rounded.
-ROUNDING = ("device", "threads", "kernels", "cpu")
+ROUNDING = ("device", "threads", "kernels", "cpu", "processes")
 
 
-def note_other_rounding(before: Sequence[dict[str, Any]], now: dict[str, Any]) -> None:
+def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -> None:
     """Say so if a run goes on where numbers are rounded in another way than where it began.
 
     Args:
-        before: The sessions that trained so far.
-        now: The one that goes on.
+        before: What has happened in its trainings so far, as their checkpoints have it.
+        now: The session that goes on.
     """
-    old = before[-1].get("hardware", {}) if before else {}
+    sessions = [session for progress in before for session in progress.get("sessions", [])]
+    old = sessions[-1].get("hardware", {}) if sessions else {}
     new = now["hardware"]
     changed = [
         f"{name} {old[name]}, now {new[name]}"

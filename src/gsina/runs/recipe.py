@@ -355,7 +355,7 @@ class Recipe(_Part):
             raise MissingFileError(f"there is no recipe file {path}; check the path.") from None
         except UnicodeDecodeError:
             raise InputError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InputError(f"{path} is not valid TOML: {error}.") from error
         try:
             return cls.parse(values)

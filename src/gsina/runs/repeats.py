@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -20,8 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from gsina.errors import InputError
-from gsina.files import save_json, save_text
+from gsina.files import parse_json, save_json, save_text
 from gsina.formats import FORMATS
+from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
 from gsina.models.answers import (
     answer_names,
@@ -47,7 +47,7 @@ class Repeat(NamedTuple):
     def result(self, out: Path) -> dict[str, Any] | None:
         """The result of this very run in a folder of repeats, ``None`` if it is not finished."""
         try:
-            found: dict[str, Any] = json.loads((out / self.name / RESULT).read_text("utf-8"))
+            found: dict[str, Any] = parse_json((out / self.name / RESULT).read_text("utf-8"))
             same = Recipe.parse(found["recipe"]) == self.recipe and found["seed"] == self.seed
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -160,7 +160,12 @@ def summarise(
         "metrics": mean,
         "spread": spread,
         "runs": [
-            {"name": run.name, "seed": run.seed, "metrics": result["metrics"]}
+            {
+                "name": run.name,
+                "seed": run.seed,
+                "metrics": result["metrics"],
+                "hardware": result.get("hardware", {}),
+            }
             for run, result in zip(runs, results, strict=True)
         ],
         "notes": notes,
@@ -215,7 +220,7 @@ def _label(model: Model, value: float) -> str:
 
 def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    csv.writer(text, lineterminator="\n").writerows(map(inert, row) for row in [header, *rows])
     save_text(path, text.getvalue())
 
 

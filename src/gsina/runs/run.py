@@ -15,6 +15,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.methods import Method, build_method
 from gsina.models.folder import save_model
 from gsina.models.model import Model
+from gsina.models.plan import trial_folders
 from gsina.models.train import Trained, score_splits, train_model
 from gsina.runs.baselines import compare_with_baselines
 from gsina.runs.folder import MODEL, REPORT, RESULT
@@ -77,9 +78,10 @@ def run(
     for name, graphs in dataset.splits.items():
         if len(graphs) == 0:  # fail before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
-    session = provenance(device)
+    session = provenance(device, 1 if ranks is None else ranks.world)
     if resume and out is not None and (ranks is None or ranks.first):
-        note_other_rounding(read_progress(out / CHECKPOINT).get("sessions", []), session)
+        before = [read_progress(folder / CHECKPOINT) for folder in trial_folders(out)]
+        note_other_rounding(before, session)
     seed_everything(seed)
     trained = train_model(
         dataset,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import cache_dir, load_tensors
+from gsina.files import cache_dir, load_tensors, parse_json
 from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
 from gsina.models import folder as model_folders
@@ -49,7 +48,7 @@ def trained(
     result: dict[str, Any] = {}
     if folder is not None:
         with contextlib.suppress(FileNotFoundError, ValueError):  # missing or damaged
-            result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+            result = parse_json((folder / RESULT).read_text(encoding="utf-8"))
     if folder is None or not result:
         return run(
             recipe,
@@ -77,7 +76,7 @@ def load_run(folder: Path) -> Run:
     """
     check_version(folder)
     try:
-        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+        result = parse_json((folder / RESULT).read_text(encoding="utf-8"))
         recipe = Recipe.parse(result["recipe"])
     except (FileNotFoundError, NotADirectoryError):
         raise MissingFileError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError
+from gsina.errors import InputError, reason_of
 from gsina.files import load_tensors, save_tensors
 
 FORMAT = 1
+#: What the optimisers of the loop, which are kinds of Adam, keep of every weight.
+STATE = {"step", "exp_avg", "exp_avg_sq"}
 #: The name of the file in the folder of a run.
 FILE = "checkpoint.safetensors"
 
@@ -90,12 +94,33 @@ def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
             f"{path} belongs to a run with other settings; resume with the settings it was "
             "started with, or choose another --out."
         )
-    try:
+    with refusing_damage(path):
+        _check_progress(meta["progress"])
         return _parts(tensors, meta)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+
+
+@contextmanager
+def refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what a checkpoint of another shape leads to into one sentence."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
         raise UnusableCheckpoint(
-            f"{path} is damaged ({type(error).__name__}: {error}); start again with --force."
+            f"{path} is damaged ({reason_of(error)}); start again with --force."
         ) from error
+
+
+def _check_progress(progress: Any) -> None:
+    """Raise unless a progress is what runs look at before they go on."""
+    history, best = progress.get("history", []), progress.get("best_epoch", -1)
+    if not all(isinstance(record["val"], dict) for record in history):
+        raise TypeError("a record has no scores")
+    if not all(isinstance(session, dict) for session in progress.get("sessions", [])):
+        raise TypeError("a session is no table")
+    if not -1 <= int(best) < max(len(history), 1):
+        raise IndexError(f"the best of {len(history)} epochs is number {best}")
 
 
 def _parts(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Checkpoint:
@@ -121,6 +146,28 @@ def _parts(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Checkpoint:
     )
 
 
+def check_fits(state: Checkpoint, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+    """Raise if a checkpoint has what torch would only notice later: in a step, or at the end."""
+    ours = {name: value.shape for name, value in model.state_dict().items()}
+    if state.best and {name: value.shape for name, value in state.best.items()} != ours:
+        raise ValueError("the selected weights are not those of the network")
+    for weights in (state.weights, state.best, state.average):
+        if not all(bool(value.isfinite().all()) for value in weights.values()):
+            raise ValueError("it has weights that are NaN or infinite")
+    found = state.optimiser
+    for old, new in zip(optimiser.param_groups, found["param_groups"], strict=True):
+        for name, value in old.items():
+            if isinstance(value, float) and not isinstance(new[name], float | int):
+                raise TypeError(f"{name} of the optimiser is {new[name]!r}")
+        for place, parameter in zip(new["params"], old["params"], strict=True):
+            state_of = found["state"].get(place, {})
+            if state_of and state_of.keys() != STATE:
+                raise ValueError(f"the optimiser has {', '.join(sorted(state_of))} of a weight")
+            for name, value in state_of.items():
+                if isinstance(value, Tensor) and value.dim() and value.shape != parameter.shape:
+                    raise ValueError(f"{name} of the optimiser is {list(value.shape)}")
+
+
 def read_progress(path: Path) -> dict[str, Any]:
     """What has happened in the run of a checkpoint; empty if there is none.
 
@@ -133,6 +180,8 @@ def read_progress(path: Path) -> dict[str, Any]:
         found: dict[str, Any] = load_tensors(path)[1].get("progress", {})
     except InputError as error:
         raise UnusableCheckpoint(str(error)) from error
+    with refusing_damage(path):
+        _check_progress(found)
     return found
 
 

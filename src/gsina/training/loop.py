@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
@@ -24,9 +25,11 @@ from gsina.training.averaging import Average
 from gsina.training.checkpoint import (
     FILE,
     Checkpoint,
+    check_fits,
     copy_weights,
     fingerprint_of,
     load_checkpoint,
+    refusing_damage,
     rng_states,
     save_checkpoint,
 )
@@ -162,9 +165,10 @@ def fit(
         exists = ranks.first and path is not None and path.exists()
         state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
-            progress, best = _restore(state, method, average, optimiser, shuffle)
-            if path is not None and ranks.first:  # it may have been killed before the last line
-                write_log(path.with_name("log.jsonl"), map(shown, progress.history))
+            with refusing_damage(path or Path(FILE)):
+                progress, best = _restore(state, method, average, optimiser, shuffle)
+                if path is not None and ranks.first:  # it may have been killed before the last line
+                    write_log(path.with_name("log.jsonl"), map(shown, progress.history))
     saved = progress.epoch
     try:
         while not _finished(progress, settings, selection):
@@ -370,9 +374,11 @@ def _restore(
     method.load_state_dict(state.weights)
     if average is not None:
         average.method.load_state_dict(state.average)
+    check_fits(state, method, optimiser)
     optimiser.load_state_dict(state.optimiser)
     torch.set_rng_state(state.rng["torch"])
     shuffle.set_state(state.rng["shuffle"])
+    TypeAdapter(Progress).validate_python(state.progress)
     return Progress(**state.progress), state.best
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from gsina.datasets.raw import compressed_files
-from gsina.datasets.raw.compressed_files import open_npz, read_gzip
+from gsina.datasets.raw.compressed_files import check_mat, open_npz, read_gzip, read_npy
+from gsina.errors import InputError
 
 
 def test_gzip_must_be_whole(tmp_path: Path) -> None:
@@ -55,3 +57,26 @@ def test_a_header_that_promises_more_than_the_file_has_is_refused(tmp_path: Path
         open_npz(path, "x") as found,
     ):
         found["x"]
+
+
+def test_an_array_file_that_promises_more_than_it_has_is_refused(tmp_path: Path) -> None:
+    path, header = tmp_path / "a.npy", io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)}
+    np.lib.format.write_array_header_1_0(header, about)
+    path.write_bytes(header.getvalue() + bytes(80))
+    with pytest.raises(InputError, match=r"a\.npy is not a complete \.npy file .* the shape"):
+        read_npy(path)
+    np.save(path, np.arange(3))
+    assert read_npy(path).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_small_mat_file_that_would_become_large_is_refused(
+    packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.mat"
+    savemat(path, {"A": np.zeros((100, 1000))}, do_compression=packed)
+    check_mat(path)
+    monkeypatch.setattr(compressed_files, "LARGEST", 1 << 16)
+    with pytest.raises(InputError, match=r"a\.mat would take more than .* when it is unpacked"):
+        check_mat(path)

@@ -163,3 +163,13 @@ def test_lists_that_double_in_lists_are_refused(tmp_path: Path) -> None:
     assert path.stat().st_size < 1000
     with pytest.raises(ValueError, match="more values than bytes"):
         read_arrays(path)
+
+
+def test_what_a_file_says_is_one_short_line(tmp_path: Path) -> None:
+    name = b"x\n" + b"y" * 10_000
+    asked = b"\x80\x04\x8c\x02osX" + len(name).to_bytes(4, "little") + name + b"\x93."
+    (tmp_path / "a.pkl").write_bytes(asked)
+    with pytest.raises(ValueError, match="is not a complete pickle") as caught:
+        read_arrays(tmp_path / "a.pkl")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500

@@ -325,6 +325,16 @@ def test_unpack_stays_where_it_is_told(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "x.zip"]
 
 
+def test_unpack_refuses_a_member_that_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "LARGEST_MEMBER", 1 << 10)
+    archive = make_zip(tmp_path / "x.zip", **{"a.csv": " " * (1 << 11)})
+    with pytest.raises(ValueError, match=r"has a a\.csv of more than .* fetch the official"):
+        unpack(archive, {"a.csv": tmp_path / "in" / "a.csv"})
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.zip"]
+
+
 def test_unpack_lacks_a_member(tmp_path: Path) -> None:
     archive = make_zip(tmp_path / "x.zip", **{"xa.csv": "other name"})
     with pytest.raises(ValueError, match=r"has no a\.csv"):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gsina.datasets.nodes.planetoid import edges_of
 from gsina.datasets.nodes.whole_graphs import NodeGraph, fingerprint, pack, stamp
+from gsina.datasets.raw.compressed_files import check_mat
 from gsina.datasets.raw.sources import RawFile, at_hand
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.graphs.dataset import Dataset, cached
@@ -164,6 +165,7 @@ def read_school(path: Path) -> School:
 
     again = f"delete it and take it again from {URL}"
     try:
+        check_mat(path)
         content: dict[str, Any] = loadmat(path, variable_names=["A", "local_info"])
         adjacency, info = content["A"], content["local_info"].astype(np.int64)
     except Exception as error:  # A broken file raises whatever its garbage leads to.

@@ -8,7 +8,6 @@ files have once, in one direction.
 from __future__ import annotations
 
 import csv
-import json
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from gsina.datasets.raw.compressed_files import read_gzip
 from gsina.datasets.raw.number_files import read_table
 from gsina.datasets.raw.sources import OnProgress, RawFile, at_hand, raw_file
 from gsina.errors import InputError
+from gsina.files import parse_json
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.task import Task
 
@@ -145,7 +145,7 @@ def _features(path: Path, nodes: int) -> NDArray[np.uint8]:
     """0/1 features ``[N, 3170]`` from the lists of their numbers."""
     content = read_gzip(path) if path.suffix == ".gz" else path.read_bytes()
     try:
-        lists = {int(node): numbers for node, numbers in json.loads(content).items()}
+        lists = {int(node): numbers for node, numbers in parse_json(content).items()}
         columns = np.fromiter(chain.from_iterable(lists.values()), dtype=np.int64)
         rows = np.repeat(list(lists), [len(numbers) for numbers in lists.values()])
     except (AttributeError, TypeError, ValueError) as error:

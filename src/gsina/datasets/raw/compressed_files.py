@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import gzip
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gsina.errors import InputError
 
 #: Most bytes that a file of a dataset may take when it is unpacked.
 LARGEST = 1 << 31
+#: The kind of a part of a ``.mat`` file that is packed by zlib.
+PACKED_PART = 15
 
 
 def read_gzip(path: Path) -> bytes:
@@ -67,14 +71,67 @@ def _check_arrays(path: Path) -> None:
             if not member.filename.endswith(".npy"):
                 continue
             with opened.open(member) as file:
-                header = (
-                    np.lib.format.read_array_header_1_0
-                    if np.lib.format.read_magic(file) == (1, 0)
-                    else np.lib.format.read_array_header_2_0
-                )
-                shape, _, dtype = header(file)
-            if math.prod(shape) * dtype.itemsize > member.file_size:
-                raise ValueError(f"{member.filename} says that it has the shape {shape}")
+                _check_header(file, member.filename, member.file_size)
+
+
+def _check_header(file: IO[bytes], name: str, size: int) -> None:
+    """Refuse an array of NumPy's format that says it is larger than its ``size`` in bytes."""
+    header = (
+        np.lib.format.read_array_header_1_0
+        if np.lib.format.read_magic(file) == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    try:
+        shape, _, dtype = header(file)
+    except Exception as error:  # Broken headers raise whatever their garbage leads to.
+        raise ValueError(f"the header of {name} is damaged ({error})") from error
+    if math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"{name} says that it has the shape {shape}")
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """The array of an ``.npy`` file; no objects are unpickled.
+
+    Raises:
+        InputError: If the file is not complete.
+    """
+    try:
+        with path.open("rb") as file:
+            _check_header(file, path.name, path.stat().st_size)
+        found: NDArray[Any] = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise InputError(
+            f"{path} is not a complete .npy file of numbers ({error}); make it again."
+        ) from error
+    return found
+
+
+def check_mat(path: Path) -> None:
+    """Refuse a ``.mat`` file that would take too much memory when it is unpacked.
+
+    Of its version 5, which is a header of 128 bytes and then parts with their kind and length; what
+    is packed is unpacked here and thrown away.
+
+    Raises:
+        InputError: If it is too large.
+    """
+    total = 0
+    with path.open("rb") as file:
+        form = "<" if file.read(128)[126:] == b"IM" else ">"
+        while len(tag := file.read(8)) == 8:
+            kind, length = struct.unpack(f"{form}II", tag)
+            if kind != PACKED_PART:
+                total += length
+                _check_size(path, total)
+                file.seek(length, 1)
+                continue
+            unpack, left = zlib.decompressobj(), length
+            while left > 0 and (block := file.read(min(left, 1 << 16))):
+                left -= len(block)
+                while block:
+                    total += len(unpack.decompress(block, 1 << 20))
+                    _check_size(path, total)
+                    block = unpack.unconsumed_tail
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gsina.errors import InputError
+from gsina.errors import InputError, reason_of
 
 #: Plain numbers only: objects and records would need more than bytes.
 _CODES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8", "b1"}
@@ -172,8 +172,8 @@ def read_arrays(path: Path) -> Any:
         raise
     except Exception as error:  # Broken pickles raise whatever their garbage leads to.
         raise InputError(
-            f"{path} is not a complete pickle of plain NumPy arrays ({error}); it was not loaded: "
-            f"fetch it again from its official source."
+            f"{path} is not a complete pickle of plain NumPy arrays ({reason_of(error)}); it was "
+            "not loaded: fetch it again from its official source."
         ) from error
 
 

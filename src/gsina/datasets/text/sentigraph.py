@@ -10,7 +10,6 @@ val, 2 test) and ``_sentence_tokens.json``. The pickle is read without running a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,10 +21,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.datasets.random_split import first_tenth_for_val
+from gsina.datasets.raw.compressed_files import read_npy
 from gsina.datasets.raw.number_files import check_rows, read_column, read_table
 from gsina.datasets.raw.pickles import read_arrays
 from gsina.datasets.raw.sources import RawFile, at_hand, raw_file
 from gsina.errors import InputError
+from gsina.files import parse_json
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
@@ -123,12 +124,7 @@ def read_features(name: str, nodes: int) -> Tensor:
     """Word vectors ``[nodes, F]``, float32, from the pickle or from an ``.npy`` file."""
     if at_hand(plain := raw(name, "node_features.npy")):
         path = raw_file(plain)
-        try:
-            array = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
-            raise InputError(
-                f"{path} is not a complete .npy file of numbers ({error}); make it again."
-            ) from error
+        array = read_npy(path)
     else:
         path = raw_file(raw(name, "node_features.pkl"))
         array = read_arrays(path)
@@ -148,7 +144,7 @@ def read_tokens(name: str, sentences: Sentences) -> list[list[str]]:
     """
     path = raw_file(raw(name, "sentence_tokens.json"))
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
         tokens = [list(words) for words in content.values()]
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError(

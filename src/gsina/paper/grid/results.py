@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.files import locked, save_json, save_text
+from gsina.files import locked, parse_json, save_json, save_text
 from gsina.runs.job import Job, identity
 from gsina.runs.recipe import Recipe
 
@@ -65,7 +64,7 @@ def _check(result: Any) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    result: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     _check(result)
     return result
 
@@ -111,7 +110,7 @@ class Results:
         """The message of a job that diverged; ``None`` if it did not, or has a result."""
         try:
             text = self.diverged_path(job).read_text(encoding="utf-8")
-            return None if self.load(job) else str(json.loads(text)["message"]) or "diverged."
+            return None if self.load(job) else str(parse_json(text)["message"]) or "diverged."
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):

@@ -1,0 +1,67 @@
+"""What a run is made with, and saying so when it goes on with something else."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gsina.errors import Note
+from gsina.ops.compiled import kernels, torch_alone
+from gsina.runs.provenance import note_other_rounding, provenance
+from gsina.runs.published import default_recipe
+from gsina.runs.recipe import Recipe
+from gsina.runs.run import run
+
+DATA = {"bias": 0.5, "num_per_class": 4}
+
+
+def recipe(epochs: int, **more: Any) -> Recipe:
+    made = default_recipe("spmotif", "gin", "erm", data=DATA, epochs=epochs)
+    return made.model_copy(update=more)
+
+
+def train(out: Path, epochs: int, **more: Any) -> list[str]:
+    """Train, or go on; gives what was noted about rounding."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        run(recipe(epochs, **more), out=out, resume=True, report=False)
+    return [str(one.message) for one in heard if issubclass(one.category, Note)]
+
+
+@pytest.mark.parametrize("more", [{}, {"ensemble": 2}], ids=["one", "members"])
+def test_a_run_that_is_rounded_in_another_way_says_so(tmp_path: Path, more: dict[str, Any]) -> None:
+    assert train(tmp_path, 1, **more) == []
+    assert train(tmp_path, 2, **more) == []
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        [note] = train(tmp_path, 3, **more)
+    finally:
+        torch.set_num_threads(threads)
+    assert f"threads {threads}, now {threads + 1}" in note
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert [one["hardware"]["threads"] for one in result["sessions"]] == [threads, threads + 1]
+    assert {"kernels", "threads", "device", "processes"} <= result["hardware"].keys()
+
+
+@pytest.mark.skipif(kernels() is None, reason="the kernels were not built")
+def test_without_the_kernels_too(tmp_path: Path) -> None:
+    train(tmp_path, 1)
+    with torch_alone():
+        [note] = train(tmp_path, 2)
+    assert "kernels True, now False" in note
+
+
+def test_other_processes_and_old_checkpoints() -> None:
+    now, two = provenance(), provenance(processes=2)
+    with pytest.warns(Note, match="processes 2, now 1"):
+        note_other_rounding([{}, {"sessions": [two]}], now)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        note_other_rounding([{"sessions": [now]}], now)
+        note_other_rounding([{"sessions": [{"hardware": {}}]}, {}], now)
