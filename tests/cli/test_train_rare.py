@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -28,7 +29,10 @@ def test_a_table_of_fraud_is_noticed_predicted_and_trusted_so_far(said, tmp_path
     text = said("train", *TABLES, "--epochs", 60, "--out", "run")
     assert text.startswith("0")
     assert "note: only " in text
-    assert "of the training labels are fraud, so the model is selected by PR-AUC" in text
+    assert "of the training labels are fraud, so the model is selected by PR-AUC of fraud" in text
+    threshold = re.search(r"the answer is ok above a probability of \S+, chosen on val", text)
+    assert threshold is not None
+    assert threshold[0] in said("predict", "run", *TABLES, "-o", "first.csv")
     assert "note: every set" not in said(
         "predict", "run", *TABLES, "-o", "out.csv", "--coverage", 0.5
     )

@@ -141,6 +141,7 @@ def introduce(plan: PlannedRun, dataset: Dataset, ranks: Ranks) -> None:
 
 def _conclude(plan: PlannedRun, finished: Run) -> None:
     from gsina.formats import format_of
+    from gsina.models.answers import decision
     from gsina.runs.folder import MODEL, REPORT, UNREADABLE
 
     result, out = finished.result, plan.out
@@ -152,6 +153,8 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
     for said in ("verdict", "left_out"):
         if said in result["baselines"]:
             show.say(result["baselines"][said])
+    if said := decision(finished.model):
+        show.say(said)
     if result["ratios_tried"]:
         tried = ", ".join(
             f"{ratio}: {metric_text(value, result['metric'])}"

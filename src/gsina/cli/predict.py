@@ -107,6 +107,7 @@ def predict(
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
     model, files = open_model(run, file, nodes, edges, threads)
+    from gsina.models.answers import decision
     from gsina.models.predict import edges_file, predict_files
 
     if out is None:
@@ -130,6 +131,8 @@ def predict(
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
+    if said := decision(model):
+        show.say(said)
     for note in done.notes:
         show.say(f"note: {note}")
     if beside:
