@@ -119,24 +119,35 @@ def unpublished(recipe: Recipe) -> str:
     )
 
 
-def introduce(plan: PlannedRun, dataset: Dataset, ranks: Ranks) -> None:
-    """Say what is to be learnt from which data."""
+def introduce(
+    plan: PlannedRun, dataset: Dataset, ranks: Ranks, told: set[str] | None = None
+) -> None:
+    """Say what is to be learnt from which data.
+
+    Args:
+        plan: What is run.
+        dataset: Its data.
+        ranks: The processes that share it.
+        told: What was said of the runs before, not to be said again; what is said now is added.
+    """
     task = dataset.task
+    told = set() if told is None else told
     show.say(f"{dataset.name}: {show.split_sizes(dataset)}")
-    if dataset.target_names:
+    if dataset.target_names and not told:
         what = {"binary": "yes or no", "multiclass": f"{task.outputs} classes"}
         targets = ", ".join(dataset.target_names)
         show.say(f"to predict: {targets} ({what.get(task.kind, 'numbers')})")
     features = dataset.origin.reading.get("features")
-    if isinstance(features, list) and features:
+    if isinstance(features, list) and features and not told:
         more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
         show.say(f"features: {', '.join(features[:NAMED])}{more}")
     if not ranks.alone:
         size = plan.recipe.optimiser.batch_size
         show.say(f"{ranks.world} processes share every batch of {size}")
     for note in [*dataset.notes, unpublished(plan.recipe)]:
-        if note:
+        if note and note not in told:
             show.say(f"note: {note}")
+    told |= {*dataset.notes, dataset.name}
 
 
 def _conclude(plan: PlannedRun, finished: Run) -> None:

@@ -109,7 +109,10 @@ def predict(
     model, files = open_model(run, file, nodes, edges, threads)
     from gsina.models.answers import decision
     from gsina.models.predict import edges_file, predict_files
+    from gsina.models.uncertainty.conformal import check_coverage
 
+    if coverage is not None:
+        check_coverage(coverage)
     if out is None:
         out = files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv")
     check_out(out, files, force)

@@ -57,6 +57,7 @@ def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[
     assert plan.repeats is not None
     results: list[dict[str, Any]] = []
     dataset: Dataset | None = None
+    told: set[str] = set()
     for place, one in enumerate(runs):
         show.say(f"{one.name} ({place + 1} of {len(runs)})", style="bold")
         before = one.result(plan.out) if resume else None
@@ -66,7 +67,7 @@ def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[
             continue
         if dataset is None or one.recipe.data != plan.recipe.data:
             dataset = one.recipe.judge(load_with_bar(one.recipe.data))
-            introduce(plan, dataset, Ranks())
+            introduce(plan, dataset, Ranks(), told)
         if not results:
             note_run(
                 plan.out,

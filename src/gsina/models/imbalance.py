@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.labels import FEWEST_TO_JUDGE
 from gsina.graphs.packed import PackedGraphs
@@ -63,8 +64,13 @@ def rare_class(dataset: Dataset) -> RareClass | None:
 
 def check_metric(metric: str | None) -> str | None:
     """Refuse a name that is neither of a metric that may select, nor ``"auto"``."""
-    known = (AUTO, *selecting_metrics())
-    return None if metric is None else check_name(metric, known, "metric")
+    if metric is None or metric in (AUTO, *selecting_metrics()):
+        return metric
+    tasks = {"classes": "binary", "numbers": "regression"}  # more classes have the same ones
+    known = [f"for {what} {', '.join(selecting_metrics(kind))}" for what, kind in tasks.items()]
+    near = difflib.get_close_matches(str(metric), selecting_metrics(), n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"unknown metric {metric!r};{hint} {'; '.join(known)}; or {AUTO}.")
 
 
 def judged(dataset: Dataset, metric: str | None) -> Dataset:
@@ -132,7 +138,8 @@ def _kept_half(dataset: Dataset) -> str:
     has = f"only {rarest_count(short[0])}" if len(short) == 1 else "too few"
     return (
         f"the validation data have {has} labels of a class{where} and a threshold needs "
-        f"{FEWEST_TO_JUDGE}, so the answer is yes from a probability of one half{where}."
+        f"{FEWEST_TO_JUDGE}, so none is chosen: the answer is the class that is likelier to the "
+        "network, from a probability of one half on, or less where classes have weights."
     )
 
 
