@@ -124,6 +124,7 @@ def test_id_test_comes_from_the_training_side() -> None:
     assert len(split.warnings) == 1
     assert split.source["used"] == "scaffold"
     assert split.source["sizes"] == sizes(split.parts)
+    assert "id_test" not in finish(at_random(found, 0), found, rule="random").parts
 
 
 def test_a_split_with_few_labels_of_a_class_is_told() -> None:
@@ -147,7 +148,6 @@ def test_of_several_targets_those_with_few_labels_are_named() -> None:
     raw = by_groups([f"g{i // 20}" for i in range(200)])
     notes = finish(raw, several, rule="scaffold").warnings
     assert "test in 1 of 2 targets (odd)" in " ".join(notes)
-    assert "id_test" not in finish(at_random(found, 0), found, rule="random").parts
 
 
 def test_validation_without_a_class_is_drawn_anew() -> None:

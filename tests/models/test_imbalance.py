@@ -91,7 +91,9 @@ def test_pr_auc_names_its_class_also_where_another_is_rarer():
     assert note == "PR-AUC is that of fraud (in test of ok, which is rarer there)."
     y = torch.tensor([[0.0, 1], [1, 0], [0, 0]]).repeat(20, 1)
     several = labelled(y, Task("binary", 2, "roc_auc"))
-    assert judged(several, "pr_auc").notes == ("PR-AUC is that of the rarer class of every target.",)
+    assert judged(several, "pr_auc").notes == (
+        "PR-AUC is that of the rarer class of every target.",
+    )
 
 
 @pytest.mark.parametrize("metric", ["auto", "f1"])

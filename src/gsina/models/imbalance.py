@@ -101,8 +101,9 @@ def judged(dataset: Dataset, metric: str | None) -> Dataset:
         cut = f", and answers at the threshold with the best {metric_label(by)} on validation data"
     note = (
         f"only {100 * rare.share:.1f} % of the training labels are {rare.name}, so the model is "
-        f"selected by {metric_label(chosen)}{whose}{'' if kept else cut}; choose another with --metric (in Python "
-        "metric=), or let rare classes count more with --class-weight balanced (class_weight=)."
+        f"selected by {metric_label(chosen)}{whose}{'' if kept else cut}; choose another with "
+        "--metric (in Python metric=), or let rare classes count more with --class-weight balanced "
+        "(class_weight=)."
     )
     return _noting(found, note, kept)
 
