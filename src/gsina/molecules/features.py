@@ -72,34 +72,35 @@ def parse(smiles: Any) -> Any:
     Raises:
         InputError: If there is none; the message is RDKit's reason.
     """
-    if isinstance(smiles, str):
-        return _read(smiles)
     chem = rdkit_chem()
-    if not isinstance(smiles, chem.Mol):
-        raise InputError(f"it is a {type(smiles).__name__}, expected SMILES or a molecule")
     from rdkit import rdBase
 
     with rdBase.BlockLogs():  # RDKit writes its complaints to the terminal.
-        return _checked(chem, smiles)
-
-
-# The graphs of a piece of a file are made first, and then the fingerprints of the same molecules.
-@lru_cache(maxsize=REMEMBERED)
-def _read(smiles: str) -> Any:
-    """The molecule of a text; it is shared and must not be changed."""
-    chem = rdkit_chem()
-    from rdkit import rdBase
-
-    if len(smiles.splitlines()) > 1:  # RDKit would read the first line and drop the others
-        raise InputError("it has a line break inside")
-    inchi = smiles.startswith(INCHI)
-    with rdBase.BlockLogs():
+        if isinstance(smiles, chem.Mol):
+            return _checked(chem, smiles)
+        if not isinstance(smiles, str):
+            raise InputError(f"it is a {type(smiles).__name__}, expected SMILES or a molecule")
+        if len(smiles.splitlines()) > 1:  # RDKit would read the first line and drop the others
+            raise InputError("it has a line break inside")
+        inchi = smiles.startswith(INCHI)
         molecule = (chem.MolFromInchi if inchi else chem.MolFromSmiles)(smiles)
         if molecule is None:
             raise InputError("it is not a valid InChI" if inchi else _reason(chem, smiles))
     if molecule.GetNumAtoms() == 0:
         raise InputError("it has no atoms")
     return molecule
+
+
+def parse_shared(smiles: Any) -> Any:
+    """As :func:`parse`, but a text that was read lately is not read again.
+
+    The graphs of a piece of a file are made first, and then fingerprints and descriptors of the
+    same molecules. What is returned must not be changed.
+    """
+    return _remembered(smiles) if isinstance(smiles, str) else parse(smiles)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(parse)
 
 
 def featurise(smiles: str) -> MolGraph:

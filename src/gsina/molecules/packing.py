@@ -17,7 +17,7 @@ from gsina.molecules.features import (
     ATOM_FEATURE_SIZES,
     BOND_FEATURE_SIZES,
     MoleculeRows,
-    parse,
+    parse_shared,
     rdkit_chem,
     rows,
 )
@@ -148,7 +148,7 @@ def _collect_piece(
     nodes, edges, kept, failures = [], [], [], []
     for row, text in enumerate(smiles, start=first):
         try:
-            new_atoms, new_ends, new_bonds = featurise(parse(text))
+            new_atoms, new_ends, new_bonds = featurise(parse_shared(text))
         except ValueError as error:
             failures.append(Failure(row, text, str(error)))
             continue
