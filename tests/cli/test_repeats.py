@@ -77,6 +77,22 @@ def test_folds_of_a_rule_without_them_are_refused_before_the_file_is_read(gsina,
     assert "fold-0" not in done.output
 
 
+def test_a_fold_with_one_class_is_told_before_any_is_trained(gsina, tmp_path):
+    lines = graphs(tmp_path / "all.jsonl").read_text().splitlines()
+    kinds = [
+        json.loads(line) | {"label": "ab"[place < 6], "site": f"s{0 if place < 6 else place % 3}"}
+        for place, line in enumerate(lines)
+    ]
+    for one in kinds[6:]:
+        one["site"] += "x"
+    (tmp_path / "g.jsonl").write_text("\n".join(map(json.dumps, kinds)) + "\n")
+    arguments = ("--environment", "site", "--folds", 4, *QUICK, "--out", "run")
+    done = gsina("train", "g.jsonl", *arguments)
+    assert done.exit_code == 2
+    assert "cannot be used: the training side has class 'a' only" in done.stderr
+    assert "loss" not in done.output
+
+
 def test_the_result_has_means_and_spreads(folds):
     found = result(folds)
     values = [result(folds / f"fold-{fold}")["metrics"]["test"]["loss"] for fold in range(3)]

@@ -37,7 +37,7 @@ def test_a_text_is_read_once_unless_it_is_to_be_changed() -> None:
     mine = parse("CCN")
     assert parse_shared(mine) is not mine
     for _ in range(2):
-        with pytest.raises(InputError, match="not a SMILES string"):
+        with pytest.raises(InputError):
             parse_shared("no molecule")
 
 

@@ -35,6 +35,7 @@ def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None
     with alone_in(out):
         claim(out, recipe, seed, resume=resume, force=force, repeats=repeats.noted())
         with resumable(out, threads):
+            _check(runs)
             results = _train_all(plan, runs, resume)
         summary = summarise(recipe, repeats, runs, results)
         write_summary(out, summary)
@@ -47,6 +48,13 @@ def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None
     show.say(f"all numbers: {out / RESULT}")
     new = options.command("predict", out / runs[0].name, "...")
     show.say(f"every run is in a folder of its own, to use as any other: {new}")
+
+
+def _check(runs: list[Repeat]) -> None:
+    """Refuse folds that cannot be trained on, such as of one class, before any is trained."""
+    for one in runs[1:]:  # the first is read next
+        if one.recipe.data != runs[0].recipe.data:
+            one.recipe.judge(load_with_bar(one.recipe.data))
 
 
 def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[str, Any]]:
