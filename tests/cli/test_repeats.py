@@ -50,6 +50,49 @@ def test_every_row_is_predicted_by_the_model_that_has_not_seen_it(folds):
         assert [float(row["probability_star"]) for row in mine] == pytest.approx(shares, abs=1e-5)
 
 
+def test_rows_that_cannot_be_read_are_in_the_predictions_with_a_reason_and_told_once(
+    gsina, tmp_path
+):
+    file = graphs(tmp_path / "graphs.jsonl")
+    lines = file.read_text().splitlines()
+    lines[4:4] = ["no graph"]
+    file.write_text("\n".join(lines) + "\n")
+    done = gsina("train", file, "--folds", 2, *QUICK, "--out", "run")
+    assert done.exit_code == 0, done.output
+    assert done.output.count("1 rows could not be read") == 1
+    assert done.output.count("to predict: label") == 1
+    rows = table(tmp_path / "run" / "predictions.csv")
+    assert [int(row["row"]) for row in rows] == list(range(1, 26))
+    assert rows[4]["reason"].startswith("it is not JSON")
+    assert rows[4]["prediction"] == rows[4]["fold"] == ""
+    assert all(row["reason"] == "" and row["prediction"] for row in rows if row is not rows[4])
+
+
+def test_folds_of_a_rule_without_them_are_refused_before_the_file_is_read(gsina, tmp_path):
+    file = tmp_path / "empty.jsonl"
+    file.write_text("no graph\n")
+    done = gsina("train", file, "--folds", 2, "--split", "size", *QUICK, "--out", "run")
+    assert done.exit_code == 2
+    assert "the split 'size' says which rows are the test" in done.stderr
+    assert "fold-0" not in done.output
+
+
+def test_a_fold_with_one_class_is_told_before_any_is_trained(gsina, tmp_path):
+    lines = graphs(tmp_path / "all.jsonl").read_text().splitlines()
+    kinds = [
+        json.loads(line) | {"label": "ab"[place < 6], "site": f"s{0 if place < 6 else place % 3}"}
+        for place, line in enumerate(lines)
+    ]
+    for one in kinds[6:]:
+        one["site"] += "x"
+    (tmp_path / "g.jsonl").write_text("\n".join(map(json.dumps, kinds)) + "\n")
+    arguments = ("--environment", "site", "--folds", 4, *QUICK, "--out", "run")
+    done = gsina("train", "g.jsonl", *arguments)
+    assert done.exit_code == 2
+    assert "cannot be used: the training side has class 'a' only" in done.stderr
+    assert "loss" not in done.output
+
+
 def test_the_result_has_means_and_spreads(folds):
     found = result(folds)
     values = [result(folds / f"fold-{fold}")["metrics"]["test"]["loss"] for fold in range(3)]

@@ -38,6 +38,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
     assert "the mean of 2 members (seeds 3 to 4)" in done.output
+    for seed in (3, 4):
+        assert f"gsina, baseline ERM, seed {seed} 1/2" in done.output
     return folder / "run"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -28,7 +29,10 @@ def test_a_table_of_fraud_is_noticed_predicted_and_trusted_so_far(said, tmp_path
     text = said("train", *TABLES, "--epochs", 60, "--out", "run")
     assert text.startswith("0")
     assert "note: only " in text
-    assert "of the training labels are fraud, so the model is selected by PR-AUC" in text
+    assert "of the training labels are fraud, so the model is selected by PR-AUC of fraud" in text
+    threshold = re.search(r"the answer is ok above a probability of \S+, chosen on val", text)
+    assert threshold is not None
+    assert threshold[0] in said("predict", "run", *TABLES, "-o", "first.csv")
     assert "note: every set" not in said(
         "predict", "run", *TABLES, "-o", "out.csv", "--coverage", 0.5
     )
@@ -41,6 +45,7 @@ def test_a_table_of_fraud_is_noticed_predicted_and_trusted_so_far(said, tmp_path
     wrong = said("predict", "run", *TABLES, "-o", "no.csv", "--coverage", 90)
     assert wrong.startswith("2")
     assert "coverage must lie between 0 and 1" in wrong
+    assert "coverage must" in said("predict", "run", *TABLES, "-o", "out.csv", "--coverage", 90)
 
 
 def test_weights_and_metric_are_part_of_the_recipe(said, tmp_path):
@@ -51,7 +56,7 @@ def test_weights_and_metric_are_part_of_the_recipe(said, tmp_path):
     assert kept.selection.metric == "mcc"
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["metric"] == "mcc"
-    assert "another run (optimiser.class_weight" in said(
+    assert "another run (class weight ok=1,fraud=10, not balanced)" in said(
         "train",
         *TABLES,
         "--metric",
@@ -64,6 +69,13 @@ def test_weights_and_metric_are_part_of_the_recipe(said, tmp_path):
     )
 
 
+def test_a_weight_for_no_class_is_refused_before_the_old_run_is_replaced(said, tmp_path):
+    assert said("train", *TABLES, "--epochs", 1, "--out", "run").startswith("0")
+    wrong = ("--class-weight", "ok=1,theft=3", "--force")
+    assert said("train", *TABLES, "--epochs", 1, *wrong, "--out", "run").startswith("2")
+    assert (tmp_path / "run" / "result.json").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -73,7 +85,9 @@ def test_weights_and_metric_are_part_of_the_recipe(said, tmp_path):
         (("--class-weight", "ok=1,fraud=nan"), "weight of class fraud must be a positive number"),
         (("--class-weight", "ok=1"), "class fraud has no weight; give one for every class"),
         (("--class-weight", "ok=1,fraud=2,theft=3"), "class theft, which is none of the classes"),
-        (("--metric", "precision"), "unknown metric 'precision'"),
+        (("--metric", "precision"), "unknown metric 'precision'; for classes accuracy, roc_auc"),
+        (("--metric", "precision"), "; for numbers rmse, scaled_rmse; or auto."),
+        (("--metric", "roc-auc"), "did you mean 'roc_auc'?"),
         (("--metric", "rmse"), "a binary task cannot be scored by rmse"),
     ],
 )

@@ -45,6 +45,21 @@ def test_intervals_of_numbers():
         model.predict_interval(graphs, 1.0)
 
 
+def test_too_few_validation_data_are_told(caplog: pytest.LogCaptureFixture):
+    graphs, y = paths(60)
+    with caplog.at_level(logging.WARNING, "gsina"):
+        GraphRegressor(**FEW).fit(graphs, y).predict_interval(graphs, 0.9)
+    assert "intervals are infinite: a coverage of 0.9 needs 9 validation rows" in caplog.text
+    caplog.clear()
+    model = GraphClassifier(**FEW).fit(graphs, y > 0)
+    with caplog.at_level(logging.WARNING, "gsina"):
+        model.predict_set(graphs, 0.9)
+    assert "every set holds" in caplog.text
+    caplog.clear()
+    model.predict_set(graphs, 0.5)
+    assert not caplog.text
+
+
 def test_sets_of_classes_and_the_domain():
     graphs, y = paths(300)
     labels = np.digitize(y, [-1, 1])
@@ -72,7 +87,7 @@ def test_nodes_have_them_too(tmp_path):
 
 
 def test_a_rare_class_is_noticed_and_weights_of_classes_go_with_the_model(tmp_path, caplog):
-    graphs, y = paths(300)
+    graphs, y = paths(800)
     labels = np.where(y > 2.2, "hot", "cold")
     assert 0.05 < (labels == "hot").mean() < 0.15
     with caplog.at_level(logging.WARNING, logger="gsina"):

@@ -62,6 +62,11 @@ def test_the_position_of_what_is_no_molecule_is_told(bad: Any) -> None:
         read_objects(["CCO", bad, "C", bad])
     with pytest.raises(ValueError, match=r"8 of 9 .* and 3 more; leave them out, with their lab"):
         read_objects(["CCO", *[bad] * 8])
+    reading = read_objects(["CCO"]).reading
+    with pytest.raises(ValueError, match=r"leave them out\.$"):  # there are no labels
+        read_objects(["CCO", bad], reading=reading)
+    with pytest.raises(ValueError, match=r"^got no molecules, expected at least one\.$"):
+        read_objects([], reading=reading)
 
 
 def test_objects_of_pyg_are_kept_for_their_masks() -> None:

@@ -121,10 +121,33 @@ def test_id_test_comes_from_the_training_side() -> None:
     assert sizes(split.parts) == {"train": 72, "test": 10, "val": 10, "id_test": 8}
     assert whole(split.parts, 100)
     assert set(split.parts["id_test"]) <= set(raw["train"])
-    assert split.warnings == ()
+    assert len(split.warnings) == 1
     assert split.source["used"] == "scaffold"
     assert split.source["sizes"] == sizes(split.parts)
     assert "id_test" not in finish(at_random(found, 0), found, rule="random").parts
+
+
+def test_a_split_with_few_labels_of_a_class_is_told() -> None:
+    found = labels("ab" * 50)
+    raw = by_groups([f"g{i // 10}" for i in range(100)])
+    assert finish(raw, found, rule="scaffold").warnings == (
+        "fewer than 6 labels of a class are too few to judge by, so scores there are mostly "
+        "chance: val has 5 of class 'a', test has 5 of class 'a'.",
+    )
+    raw = by_groups([f"g{i // 20}" for i in range(200)])
+    assert finish(raw, labels("ab" * 100), rule="scaffold").warnings == ()
+    numbers = labels([f"{i / 7}" for i in range(20)], "regression")
+    (note,) = finish(at_random(numbers, 0), numbers, rule="random").warnings
+    assert note.startswith("fewer than 6 labels are too few")
+    assert note.endswith("val has 2, test has 2.")
+
+
+def test_of_several_targets_those_with_few_labels_are_named() -> None:
+    cells = {"even": list("01" * 100), "odd": ["1", *"0" * 49] * 4}
+    several = read_labels(cells, range(200), kind="classification")
+    raw = by_groups([f"g{i // 20}" for i in range(200)])
+    notes = finish(raw, several, rule="scaffold").warnings
+    assert "test in 1 of 2 targets (odd)" in " ".join(notes)
 
 
 def test_validation_without_a_class_is_drawn_anew() -> None:

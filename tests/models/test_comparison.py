@@ -73,3 +73,18 @@ def test_a_metric_that_is_not_defined(trained: tuple[Model, Dataset]) -> None:
     data = replace(data, splits={**data.splits, "val": silent})
     found = compare(model, [Contender("forest", oracle(trained[1]))], data)
     assert "not defined" in found["verdict"]
+
+
+def test_few_labels_of_a_class_are_too_few_to_tell(trained: tuple[Model, Dataset]) -> None:
+    model, data = trained
+    assert data.val.y is not None
+    first = (data.val.y == 0).nonzero().flatten()
+    y = data.val.y.clone()
+    y[first[1:]] = 1
+    data = replace(data, splits={**data.splits, "val": replace(data.val, y=y)})
+    found = compare(model, [Contender("erm", oracle(data, False))], data)
+    assert found["difference"] > 0
+    assert found["rarest"] == 1
+    assert "The validation split is too small to tell" in found["verdict"]
+    assert "1 of the rarest class" in found["verdict"]
+    assert "more than noise" not in found["verdict"]

@@ -73,6 +73,7 @@ def test_a_rare_class_changes_the_metric_once_and_says_so():
     assert found.task.metric == "pr_auc"
     (note,) = found.notes
     assert note.startswith("only 8.0 % of the training labels are fraud, so the model is selected")
+    assert "selected by PR-AUC of fraud, and answers at the threshold with the best F1" in note
     assert note.count(". ") == 0
     assert judged(found, "auto") is found
     assert judged(plain, None) is plain
@@ -80,6 +81,35 @@ def test_a_rare_class_changes_the_metric_once_and_says_so():
     assert judged(plain, "mcc").task.metric == "mcc"
     assert [chooses_threshold(plain, name) for name in (None, "auto", "f1")] == [False, True, True]
     assert not chooses_threshold(yes_no(40), "auto")
+
+
+def test_pr_auc_names_its_class_also_where_another_is_rarer():
+    data = yes_no(30)
+    assert judged(data, "pr_auc").notes == ("PR-AUC is that of fraud.",)
+    splits = {**data.splits, "test": yes_no(80).train}
+    (note,) = judged(replace(data, splits=splits), "pr_auc").notes
+    assert note == "PR-AUC is that of fraud (in test of ok, which is rarer there)."
+    y = torch.tensor([[0.0, 1], [1, 0], [0, 0]]).repeat(20, 1)
+    several = labelled(y, Task("binary", 2, "roc_auc"))
+    assert judged(several, "pr_auc").notes == (
+        "PR-AUC is that of the rarer class of every target.",
+    )
+
+
+@pytest.mark.parametrize("metric", ["auto", "f1"])
+def test_too_few_labels_leave_the_threshold_at_one_half_and_say_so(metric):
+    few = yes_no(5)
+    notes = judged(few, metric).notes
+    assert notes[-1].startswith(
+        "the validation data have only 5 labels of a class and a threshold needs 6, so none is "
+        "chosen: the answer is the class that is likelier to the network, from a probability of "
+        "one half on"
+    )
+    assert not any("answers at the threshold" in note for note in notes)
+    assert few.val.y is not None
+    logits = torch.linspace(-3, -1, 100).view(-1, 1)
+    assert best_cuts(logits, few.val.y, few.task) == (0.0,)
+    assert best_cuts(logits, yes_no(6).val.y, few.task) != (0.0,)
 
 
 def test_a_metric_that_validation_labels_do_not_allow_is_not_taken():
@@ -222,8 +252,8 @@ def test_a_file_with_eight_percent_of_fraud_is_not_answered_by_ok_alone(kind, tm
         files = rare.node_tables(tmp_path)
         recipe = file_recipe("nodes", files, {}, epochs=60)
     else:
-        files = (rare.json_graphs(tmp_path / "graphs.jsonl"),)
-        recipe = file_recipe("graphs", files, {}, epochs=8)
+        files = (rare.json_graphs(tmp_path / "graphs.jsonl", 1000),)
+        recipe = file_recipe("graphs", files, {}, epochs=4)
     done = run(recipe, 0, out=tmp_path / "run", report=False)
     assert any("% of the training labels are fraud" in note for note in done.result["notes"])
     assert done.result["metric"] == "pr_auc"

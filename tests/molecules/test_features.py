@@ -5,7 +5,14 @@ import sys
 import numpy as np
 import pytest
 
-from gsina.molecules.features import ATOM_FEATURE_SIZES, BOND_FEATURE_SIZES, featurise
+from gsina.errors import InputError
+from gsina.molecules.features import (
+    ATOM_FEATURE_SIZES,
+    BOND_FEATURE_SIZES,
+    featurise,
+    parse,
+    parse_shared,
+)
 
 pytest.importorskip("rdkit")
 
@@ -21,6 +28,17 @@ MOLECULES = (
     "c1ccc2[nH]ccc2c1",
     "*CC#N",
 )
+
+
+def test_a_text_is_read_once_unless_it_is_to_be_changed() -> None:
+    assert parse_shared("CCO") is parse_shared("CCO")
+    assert parse("CCO") is not parse("CCO")
+    assert parse("CCO") is not parse_shared("CCO")
+    mine = parse("CCN")
+    assert parse_shared(mine) is not mine
+    for _ in range(2):
+        with pytest.raises(InputError):
+            parse_shared("no molecule")
 
 
 def test_table_sizes_are_the_published_ones() -> None:

@@ -26,6 +26,11 @@ from gsina.cli import (
 class Sentences(TyperGroup):
     """A group whose commands answer bad input with one sentence and exit code 2."""
 
+    def make_context(self, *given: Any, **extra: Any) -> Any:
+        """Read the options before the command."""
+        with show.errors_as_sentences():
+            return super().make_context(*given, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         with show.errors_as_sentences(), show.notes_as_sentences():

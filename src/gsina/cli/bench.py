@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from gsina.paper.tables.table import Cell, Table
     from gsina.runs.job import Job
 
+#: What is measured without a grid of runs, and the options that each understands.
+MEASUREMENTS = {
+    "convergence": ("--out",),
+    "runtime": ("--quick",),
+    "coverage": ("--only", "--seeds", "--out"),
+}
+#: Where pages go.
+PAGES = Path("docs")
+#: What is said after Ctrl-C.
+KEPT = "interrupted; what is finished is kept, and the same command continues from here."
+
 ResultsFolder = Annotated[
     Path,
     typer.Option(
@@ -62,7 +73,9 @@ def bench(
     results: ResultsFolder = RESULTS,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of the page; by default docs. Only for convergence."),
+        typer.Option(
+            "--out", help="Folder of the page; by default docs. Only for convergence and coverage."
+        ),
     ] = None,
     threads: Threads = None,
 ) -> None:
@@ -72,7 +85,7 @@ def bench(
     interrupted, by Ctrl-C or otherwise, continues from its last epoch. Cells without data are named
     and left out. `gsina report` makes the table.
 
-    Tables: {tables}. Measurements without a grid of runs: convergence, runtime.
+    Tables: {tables}. Measurements without a grid of runs: convergence, runtime, coverage.
 
     \b
     [bold]Examples[/]
@@ -82,12 +95,13 @@ def bench(
     gsina bench gsat --only molhiv --measure
     gsina bench convergence
     gsina bench runtime
+    gsina bench coverage --only bace --seeds 0,1,2
     """
     use_threads(threads)
     from gsina.errors import check_name
     from gsina.paper.tables import make_table
 
-    check_name(table, [*TABLES, "convergence", "runtime"], "table")
+    check_name(table, [*TABLES, *MEASUREMENTS], "table")
     given = {
         "--only": only,
         "--seeds": seeds,
@@ -99,20 +113,23 @@ def bench(
         "--out": out,
     }
     _check_options(table, [name for name, value in given.items() if value])
+    wanted = None if seeds is None else numbers(seeds)
     if table == "convergence":
         from gsina.paper.studies.convergence import write_convergence
 
-        folder = out or Path("docs")
-        write_convergence(folder, results / "convergence.json")
-        show.say(f"the figure and its page are in {folder}")
+        write_convergence(out or PAGES, results / "convergence.json")
+        show.say(f"the figure and its page are in {out or PAGES}")
         return
+    store = open_results(results)
     if table == "runtime":
         _runtime(results, quick)
         return
+    if table == "coverage":
+        _coverage(results, only or [], wanted, out or PAGES)
+        return
     from gsina.paper.tables.tuned_cells import jobs_of, parts, resolve, save_choices
 
-    chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
-    store = open_results(results)
+    chosen = make_table(table).select(only or [], wanted)
     for path in store.broken(jobs_of(chosen, store)):
         show.say(f"{path} is not a complete result of its run, so it is run again.", "yellow")
     if measure:
@@ -166,7 +183,7 @@ def open_results(folder: Path) -> Results:
 def _check_options(table: str, given: list[str]) -> None:
     """Refuse options that would do nothing."""
     grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure"]
-    kept = {"convergence": ["--out"], "runtime": ["--quick"]}.get(table, grid)
+    kept = MEASUREMENTS.get(table, tuple(grid))
     for name in given:
         if name not in kept:
             raise InputError(f"{name} is not for the table {table}; leave it out.")
@@ -184,10 +201,7 @@ def _runtime(results: Path, quick: bool) -> None:
         show.say(runtime_markdown(measure(quick=True, tell=show.say)))
         show.say("a quick run is not kept.")
         return
-    open_results(results)
-    with show.on_interrupt(
-        "interrupted; finished datasets are kept, and the same command continues."
-    ):
+    with show.on_interrupt(KEPT):
         content = measure(
             begun=begun_runtime(results),
             keep=lambda content: save_json(begun_file(results), content),
@@ -195,6 +209,16 @@ def _runtime(results: Path, quick: bool) -> None:
         )
     show.say(runtime_markdown(content))
     show.say(f"kept in {save_runtime(results, content)}")
+
+
+def _coverage(results: Path, only: list[str], seeds: list[int] | None, out: Path) -> None:
+    """Measure how often sets and intervals hold the truth, and write the page."""
+    from gsina.paper.report.coverage import write_page
+    from gsina.paper.studies.coverage import SEEDS, measure, save_coverage
+
+    with show.on_interrupt(KEPT):
+        content = measure(SEEDS if seeds is None else seeds, results, only=only, tell=show.say)
+    show.say(f"kept in {save_coverage(results, content)}; page: {write_page(out, content)}")
 
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
@@ -358,8 +382,7 @@ def _run(
 
     grid = _Grid(table, len(waiting))
     failed = set()
-    kept = "interrupted; finished runs are kept, and the same command continues from here."
-    with show.on_interrupt(kept), grid.bar:
+    with show.on_interrupt(KEPT), grid.bar:
         ended = run_jobs(
             waiting, store, processes=processes, cluster=cluster, on_epoch=grid.on_epoch
         )

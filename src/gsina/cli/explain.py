@@ -20,7 +20,13 @@ def explain(
         "page.html"
     ),
     top: Annotated[
-        int, typer.Option(min=1, max=500, help="Number of graphs, the surest first.")
+        int,
+        typer.Option(
+            min=1,
+            max=500,
+            help="How many graphs (or nodes) to show: those that the model is surest of; of "
+            "numbers, those with the largest predictions.",
+        ),
     ] = 20,
     smiles: Smiles = None,
     nodes: Nodes = None,

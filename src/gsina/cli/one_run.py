@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,28 +120,42 @@ def unpublished(recipe: Recipe) -> str:
     )
 
 
-def introduce(plan: PlannedRun, dataset: Dataset, ranks: Ranks) -> None:
-    """Say what is to be learnt from which data."""
+def introduce(
+    plan: PlannedRun, dataset: Dataset, ranks: Ranks, told: set[str] | None = None
+) -> None:
+    """Say what is to be learnt from which data.
+
+    Args:
+        plan: What is run.
+        dataset: Its data.
+        ranks: The processes that share it.
+        told: What was said of the runs before, not to be said again; what is said now is added.
+    """
     task = dataset.task
+    told = set() if told is None else told
     show.say(f"{dataset.name}: {show.split_sizes(dataset)}")
-    if dataset.target_names:
+    if dataset.target_names and not told:
         what = {"binary": "yes or no", "multiclass": f"{task.outputs} classes"}
         targets = ", ".join(dataset.target_names)
         show.say(f"to predict: {targets} ({what.get(task.kind, 'numbers')})")
     features = dataset.origin.reading.get("features")
-    if isinstance(features, list) and features:
+    if isinstance(features, list) and features and not told:
         more = f" and {len(features) - NAMED} more" if len(features) > NAMED else ""
         show.say(f"features: {', '.join(features[:NAMED])}{more}")
     if not ranks.alone:
         size = plan.recipe.optimiser.batch_size
         show.say(f"{ranks.world} processes share every batch of {size}")
     for note in [*dataset.notes, unpublished(plan.recipe)]:
-        if note:
+        kind = re.sub(r"[\d.,]+", "", note)  # of folds, numbers differ a little
+        if note and kind not in told:
             show.say(f"note: {note}")
+        told.add(kind)
+    told.add(dataset.name)
 
 
 def _conclude(plan: PlannedRun, finished: Run) -> None:
     from gsina.formats import format_of
+    from gsina.models.answers import decision
     from gsina.runs.folder import MODEL, REPORT, UNREADABLE
 
     result, out = finished.result, plan.out
@@ -152,6 +167,8 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
     for said in ("verdict", "left_out"):
         if said in result["baselines"]:
             show.say(result["baselines"][said])
+    if said := decision(finished.model):
+        show.say(said)
     if result["ratios_tried"]:
         tried = ", ".join(
             f"{ratio}: {metric_text(value, result['metric'])}"

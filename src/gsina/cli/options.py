@@ -56,7 +56,8 @@ MetricName = Annotated[
     str | None,
     typer.Option(
         "--metric",
-        help=f"Metric that selects: {', '.join(selecting_metrics())}; for yes or no it also sets "
+        help=f"Metric that selects: of classes {', '.join(selecting_metrics('binary'))}, of "
+        f"numbers {', '.join(selecting_metrics('regression'))}; for yes or no it also sets "
         "the threshold of answers. By default that of the task; for your own file with a rare "
         "class pr_auc, or balanced_accuracy for several classes.",
     ),

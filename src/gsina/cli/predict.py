@@ -108,8 +108,12 @@ def predict(
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
     model, files = open_model(run, file, nodes, edges, threads)
+    from gsina.models.answers import decision
     from gsina.models.predict import edges_file, predict_files
+    from gsina.models.uncertainty.conformal import check_coverage
 
+    if coverage is not None:
+        check_coverage(coverage)
     if out is None:
         out = files[0].with_name(f"{files[0].name.split('.')[0]}-predictions.csv")
     check_out(out, files, force)
@@ -131,6 +135,8 @@ def predict(
     lost = f", {done.unreadable:,} could not be read (the first: {done.first_reason})"
     counts = f"{done.rows:,} rows: {done.rows - done.unreadable:,} predicted"
     show.say(f"{counts}{lost * bool(done.unreadable)}: {out}")
+    if said := decision(model):
+        show.say(said)
     for note in done.notes:
         show.say(f"note: {note}")
     if beside:

@@ -35,6 +35,7 @@ def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None
     with alone_in(out):
         claim(out, recipe, seed, resume=resume, force=force, repeats=repeats.noted())
         with resumable(out, threads):
+            _check(runs)
             results = _train_all(plan, runs, resume)
         summary = summarise(recipe, repeats, runs, results)
         write_summary(out, summary)
@@ -49,6 +50,13 @@ def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None
     show.say(f"every run is in a folder of its own, to use as any other: {new}")
 
 
+def _check(runs: list[Repeat]) -> None:
+    """Refuse folds that cannot be trained on, such as of one class, before any is trained."""
+    for one in runs[1:]:  # the first is read next
+        if one.recipe.data != runs[0].recipe.data:
+            one.recipe.judge(load_with_bar(one.recipe.data))
+
+
 def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[str, Any]]:
     """The results of all runs, trained now or before."""
     from gsina.runs.folder import note_run
@@ -57,6 +65,7 @@ def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[
     assert plan.repeats is not None
     results: list[dict[str, Any]] = []
     dataset: Dataset | None = None
+    told: set[str] = set()
     for place, one in enumerate(runs):
         show.say(f"{one.name} ({place + 1} of {len(runs)})", style="bold")
         before = one.result(plan.out) if resume else None
@@ -66,7 +75,7 @@ def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[
             continue
         if dataset is None or one.recipe.data != plan.recipe.data:
             dataset = one.recipe.judge(load_with_bar(one.recipe.data))
-            introduce(plan, dataset, Ranks())
+            introduce(plan, dataset, Ranks(), told)
         if not results:
             note_run(
                 plan.out,

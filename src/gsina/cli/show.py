@@ -64,10 +64,12 @@ def errors_as_sentences() -> Iterator[None]:
         error("interrupted.")
         raise typer.Exit(INTERRUPTED) from None
     except Exception as problem:
-        # The command line itself: a wrong option, or the end of a command.
-        if hasattr(problem, "exit_code") or isinstance(problem, typer.Abort):
+        wrong_option = _usage_sentence(problem)
+        # The end of a command, or help in place of it.
+        ends = hasattr(problem, "exit_code") or isinstance(problem, typer.Abort)
+        if ends and wrong_option is None:
             raise
-        sentence = _sentence(problem)
+        sentence = wrong_option or _sentence(problem)
         if sentence is None:
             error(f"this is a bug in gsina; please report it to {REPORT_TO}, with this traceback:")
             raise
@@ -110,6 +112,16 @@ def exit_if_nothing(rows: int, unreadable: int, first_reason: str) -> None:
     why = f"none of the {rows:,} rows can be read (the first: {first_reason})"
     error(f"{why if rows else 'the file has no rows'}, so there is nothing to predict from.")
     raise typer.Exit(NOTHING)
+
+
+def _usage_sentence(problem: Exception) -> str | None:
+    """One sentence for an error in the command line itself, ``None`` for any other."""
+    context, message = getattr(problem, "ctx", None), getattr(problem, "format_message", None)
+    if context is None or message is None or type(problem).__name__ == "NoArgsIsHelpError":
+        return None
+    said = str(message()).strip().rstrip(".")
+    command = " ".join(["gsina", *context.command_path.split("gsina")[-1].split()])
+    return f"{said[:1].lower()}{said[1:]}; see {command} --help."
 
 
 def _sentence(problem: Exception) -> str | None:

@@ -47,7 +47,7 @@ from gsina.models.imbalance import (
 from gsina.models.model import Architecture, Model
 from gsina.models.plan import Plan, check_budget, default_options, first_epoch
 from gsina.models.train import train_model
-from gsina.models.uncertainty.answers import domain_percentiles, reference_of
+from gsina.models.uncertainty.answers import coverage_notes, domain_percentiles, reference_of
 from gsina.models.uncertainty.shift import Shift, find_shift
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec
@@ -275,9 +275,16 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
     def _predict(self, graphs: Any, states: StatesLevel | None = None) -> Predictions:
         return check_answers(self._model.predict(self._read(graphs), states=states))
 
-    def _with_shift(self, graphs: Any, shift: bool) -> tuple[Tensor, Shift | None, Tensor]:
-        """Logits, the shift of these graphs from validation data if wanted, and states."""
+    def _with_shift(
+        self, graphs: Any, shift: bool, coverage: float
+    ) -> tuple[Tensor, Shift | None, Tensor]:
+        """Logits, the shift of these graphs from validation data if wanted, and states.
+
+        What the coverage cannot promise, as validation data are too few, goes to the log.
+        """
         known = reference_of(self._model)
+        for note in coverage_notes(self._model, coverage):
+            log.warning(note)
         found = self._predict(graphs, "label")
         ratio = find_shift(known.states, found.places) if shift else None
         return found.logits, ratio, found.places

@@ -50,7 +50,8 @@ class ClassesMixin(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         """Classes that cannot be ruled out ``[G, K]``, in the order of ``classes_``.
 
         In every class, this share of the sets holds the right one, if the graphs are like those of
-        the validation data. Of several yes-or-no targets ``[G, targets, 2]``.
+        the validation data. Of several yes-or-no targets ``[G, targets, 2]``. A class with too few
+        validation rows for the coverage is in every set, which the log says.
 
         Args:
             graphs: The graphs.
@@ -58,7 +59,7 @@ class ClassesMixin(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
             shift: Whether to correct for how these very graphs differ from validation data; a
                 set then depends on the others.
         """
-        logits, ratio, states = self._with_shift(graphs, shift)
+        logits, ratio, states = self._with_shift(graphs, shift, coverage)
         sets = prediction_sets(self._model, logits, coverage, ratio, states)
         return (sets[:, 0] if sets.size(1) == 1 else sets).numpy()
 

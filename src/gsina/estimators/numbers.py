@@ -40,7 +40,7 @@ class NumbersMixin(RegressorMixin, GraphEstimator):  # type: ignore[misc]
             shift: Whether to correct for how these very graphs differ from validation data; an
                 interval then depends on the others.
         """
-        logits, ratio, states = self._with_shift(graphs, shift)
+        logits, ratio, states = self._with_shift(graphs, shift, coverage)
         ends = prediction_intervals(self._model, logits, coverage, ratio, states)
         return (ends[:, 0] if ends.size(1) == 1 else ends).numpy()
 

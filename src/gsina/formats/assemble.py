@@ -52,11 +52,13 @@ class Rows:
         chunks: The content of the file in chunks.
         name: The column that names a row, or the columns of its molecules.
         header: All columns; ``None`` if the first row has all of them.
+        notes: Sentences that the user should see, complete when all chunks are read.
     """
 
     chunks: Iterator[Chunk]
     name: str | tuple[str, ...]
     header: list[str] | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
+from gsina.formats.encoding import Encodings
+from gsina.formats.graph_features import GraphFeatures, Problem, Rows, feature_rows
 from gsina.graphs.packed import PackedGraphs, offsets
-
-Floats = NDArray[np.float32]
-
 
 #: Most nodes of a graph that are given by their number alone, and most of several graphs that are
 #: predicted at once: a short line must not take all memory.
@@ -24,19 +24,15 @@ NODES_PER_EDGE = 8
 MOST_IN_ALL = 1 << 27
 
 
-class Problem(InputError):
-    """Why one graph cannot be used, without a full stop."""
-
-
 class Graph(NamedTuple):
     """One graph: features of nodes ``[N, F]``, edges ``[E, 2]``, features of edges ``[E, D]``.
 
     Its nodes may be ``counted``: given by their number alone.
     """
 
-    x: Floats
+    x: Rows
     edges: NDArray[np.int64]
-    edge_attr: Floats | None
+    edge_attr: Rows | None
     counted: bool = False
 
 
@@ -48,6 +44,7 @@ class Packer:
         edge_features: Width of the edge features (0 for none), by default that of the first graph
             with edges.
         edge_constant: Features of every edge of a graph without edge features.
+        known: How the features were encoded in training, if these are not training graphs.
     """
 
     def __init__(
@@ -55,16 +52,21 @@ class Packer:
         node_features: int | None = None,
         edge_features: int | None = None,
         edge_constant: Sequence[float] | None = None,
+        known: Encodings | None = None,
     ) -> None:
         self.node_features, self.edge_features = node_features, edge_features
-        self.edge_constant = edge_constant
+        self.edge_constant, self.known = edge_constant, known
+        self.of_nodes = GraphFeatures("node", None if known is None else known.nodes)
+        self.of_edges = GraphFeatures("edge", None if known is None else known.edges)
         self._graphs: list[Graph] = []
         self.nodes = self.bare = 0
         self._loops = self._edgeless = 0
 
     def fresh(self) -> Packer:
         """An empty packer for graphs of the same shape."""
-        return Packer(self.node_features, self.edge_features, self.edge_constant)
+        made = Packer(self.node_features, self.edge_features, self.edge_constant, self.known)
+        made.of_nodes, made.of_edges = self.of_nodes, self.of_edges
+        return made
 
     def add(self, graph: Graph) -> None:
         """Add a graph."""
@@ -88,6 +90,9 @@ class Packer:
                 f"it has {len(graph.x)} nodes and {len(graph.edges)} edges; expected at most "
                 f"{MOST_NODES} nodes without edges in all graphs together"
             )
+        graph = graph._replace(x=self.of_nodes.numbers(graph.x))
+        if graph.edge_attr is not None:
+            graph = graph._replace(edge_attr=self.of_edges.numbers(graph.edge_attr))
         self.node_features = width
         self.bare += bare
         self.nodes += len(graph.x)
@@ -111,10 +116,13 @@ class Packer:
         """All graphs; with the opposite of every edge unless they are directed."""
         nodes = torch.tensor([len(graph.x) for graph in self._graphs], dtype=torch.long)
         edges = torch.tensor([len(graph.edges) for graph in self._graphs], dtype=torch.long)
-        x = [np.zeros((0, self.node_features or 1), np.float32), *(g.x for g in self._graphs)]
+        x: list[Rows] = [
+            np.zeros((0, self.node_features or 1), np.float32),
+            *(g.x for g in self._graphs),
+        ]
         ends = [np.zeros((0, 2), np.int64), *(graph.edges for graph in self._graphs)]
         width = self.edge_features or 0
-        attr = [np.zeros((0, width), np.float32)]
+        attr: list[Rows] = [np.zeros((0, width), np.float32)]
         attr += [g.edge_attr for g in self._graphs if g.edge_attr is not None and len(g.edges)]
         packed = PackedGraphs(
             x=torch.from_numpy(np.concatenate(x)),
@@ -124,6 +132,25 @@ class Packer:
             edge_attr=torch.from_numpy(np.concatenate(attr)) if width else None,
         )
         return packed if directed else packed.to_undirected()
+
+    def find(self, train: PackedGraphs) -> Encodings:
+        """How to encode the features, by those of the training graphs."""
+        edges = train.edge_attr
+        return Encodings(
+            self.of_nodes.find(train.x.numpy()),
+            () if edges is None else self.of_edges.find(edges.numpy()),
+        )
+
+    def encode(self, graphs: PackedGraphs, how: Encodings) -> PackedGraphs:
+        """The graphs with one feature per category in place of the numbers of their texts."""
+        x, edges = self.of_nodes.encode(graphs.x.numpy(), how.nodes), graphs.edge_attr
+        return replace(
+            graphs,
+            x=torch.from_numpy(x),
+            edge_attr=None
+            if edges is None
+            else torch.from_numpy(self.of_edges.encode(edges.numpy(), how.edges)),
+        )
 
 
 def parse_graph(value: dict[str, Any]) -> Graph:
@@ -138,16 +165,16 @@ def parse_graph(value: dict[str, Any]) -> Graph:
     if isinstance(nodes, int):
         if not 0 < nodes <= MOST_NODES:
             raise Problem(f"its number of nodes is {str(nodes)[:20]}, expected 1 to {MOST_NODES}")
-        x: Floats = np.ones((nodes, 1), np.float32)
+        x: Rows = np.ones((nodes, 1), np.float32)
     else:
-        x = _features(nodes, "node")
+        x = feature_rows(nodes, "node")
         if not len(x):
             raise Problem("its list of nodes is empty")
     edges = _edges(value.get("edges") or [], len(x))
     features = value.get("edge_features")
     if features is None:
         return Graph(x, edges, None, isinstance(nodes, int))
-    attr = _features(features, "edge")
+    attr = feature_rows(features, "edge")
     if len(attr) != len(edges):
         raise Problem(f"it has {len(edges)} edges but features of {len(attr)}")
     return Graph(x, edges, attr, isinstance(nodes, int))
@@ -165,30 +192,3 @@ def _edges(pairs: Any, nodes: int) -> NDArray[np.int64]:
         pair = found[outside.argmax()].tolist()
         raise Problem(f"its edge {pair} has an end outside its nodes 0 to {nodes - 1}")
     return found.astype(np.int64)
-
-
-def _features(rows: Any, what: str) -> Floats:
-    """Rows of equally many numbers; a list of plain numbers is one feature each."""
-    try:
-        # Null becomes NaN here and true becomes 1; text is refused by the type.
-        found = np.array(rows, dtype=object if _has_text(rows) else np.float64)
-        found = found[:, None] if found.ndim == 1 else found
-    except (ValueError, TypeError, OverflowError):
-        found = np.zeros(0, dtype=object)
-    if found.ndim != 2 or found.dtype == object or (found.shape[1] == 0 and len(found)):
-        raise Problem(f"its {what} features are not rows of equally many numbers")
-    values = found.astype(np.float32)
-    if not np.isfinite(values).all():
-        raise Problem(f"its {what} features have values that are missing or not finite")
-    return values
-
-
-def _has_text(rows: Any) -> bool:
-    """Whether there is text, as NumPy would read the text "1" as a number."""
-    if not isinstance(rows, list):
-        return True
-    return any(
-        isinstance(value, str)
-        for row in rows
-        for value in (row if isinstance(row, list) else (row,))
-    )

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,9 @@ import torch
 
 from gsina.errors import InputError, check_name, readable
 from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
-from gsina.formats.graph_packer import MOST_NODES, Packer, Problem, parse_graph
+from gsina.formats.encoding import Encodings
+from gsina.formats.graph_features import Problem
+from gsina.formats.graph_packer import MOST_NODES, Packer, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines, whole_text
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.folds import Fold
@@ -94,7 +97,10 @@ def read_graphs(
         file=path.name,
         fold=tested,
     )
-    return assemble(
+    how = packer.find(graphs[torch.from_numpy(parts.parts["train"])])
+    graphs = packer.encode(graphs, how)
+    kept = {"encoding": how.json()} if how.nodes or how.edges else {}
+    dataset = assemble(
         file_name(path),
         graphs,
         labels,
@@ -103,7 +109,7 @@ def read_graphs(
         rows=rows,
         origin=Origin(
             graph_reading(
-                graphs, columns={"targets": list(labels.target_names)}, directed=directed
+                graphs, columns={"targets": list(labels.target_names)}, directed=directed, **kept
             ),
             file=path.name,
             fingerprint=_fingerprint(path),
@@ -112,10 +118,13 @@ def read_graphs(
         warnings=(
             *_other_files(path),
             *packer.warnings,
+            *packer.of_nodes.notes(how.nodes),
+            *packer.of_edges.notes(how.edges),
             *duplicates_warning(names, rows, parts, "ids are"),
         ),
         scale=True,
     )
+    return replace(dataset, scaling=how.without_marks(dataset.scaling))
 
 
 def stream_graphs(
@@ -126,6 +135,8 @@ def stream_graphs(
     node_features: int | None = None,
     edge_features: int | None = None,
     edge_constant: Sequence[float] | None = None,
+    encoding: Encodings | None = None,
+    notes: list[str] | None = None,
 ) -> Iterator[Chunk]:
     """Read graphs in chunks; memory does not grow with the length of a ``.jsonl`` file.
 
@@ -136,8 +147,11 @@ def stream_graphs(
         node_features: Width that node features must have, by default that of the first graph.
         edge_features: Width that edge features must have (0 for none), likewise.
         edge_constant: Features of every edge of a graph without edge features.
+        encoding: How features were encoded in training; by default all of them are numbers.
+        notes: Gets sentences about categories without a place, when all is read.
     """
-    packer = Packer(node_features, edge_features, edge_constant)
+    encoding = encoding or Encodings()
+    packer = Packer(node_features, edge_features, edge_constant, encoding)
     for piece in _pieces(_items(Path(path)), chunk):
         packer = packer.fresh()
         position, reasons = [], {}
@@ -149,11 +163,13 @@ def stream_graphs(
                 reasons[place] = str(problem)
         yield Chunk(
             rows=[_fields(item) for item in piece],
-            graphs=packer.graphs(directed=directed),
+            graphs=packer.encode(packer.graphs(directed=directed), encoding),
             position=torch.tensor(position, dtype=torch.long),
             reasons=reasons,
             numbers=[item.number for item in piece],
         )
+    if notes is not None:
+        notes += packer.of_nodes.unseen_notes() + packer.of_edges.unseen_notes()
 
 
 def _pieces(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
@@ -176,14 +192,18 @@ def _pieces(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
 def read_again(files: Sequence[Path], reading: dict[str, Any], names: str | None) -> Rows:
     """Graphs of a new file; their rows are named by the field ``id``."""
     widths = reading.get("features", {})
+    how = Encodings.of_json(reading.get("encoding")) or Encodings()
+    notes: list[str] = []
     chunks = stream_graphs(
         files[0],
         directed=bool(reading.get("directed", False)),
-        node_features=widths.get("node"),
-        edge_features=widths.get("edge"),
+        node_features=len(how.nodes) or widths.get("node"),
+        edge_features=len(how.edges) or widths.get("edge"),
         edge_constant=reading.get("edge_constant"),
+        encoding=how,
+        notes=notes,
     )
-    return Rows(chunks, "id", field_names(files[0]))
+    return Rows(chunks, "id", field_names(files[0]), notes)
 
 
 def reading_of(dataset: Dataset) -> dict[str, Any] | None:

@@ -86,6 +86,9 @@ def read_objects(
     from torch_geometric.data.data import BaseData
 
     found = list(one_by_one(objects))
+    if not found:
+        what = "molecule" if (reading or {}).get("kind") == "molecules" else "graph"
+        raise InputError(f"got no {what}s, expected at least one.")
     if any(isinstance(one, str) or _is_molecule(one) for one in found):
         return _molecules(found, level, reading, features)
     _only_molecules(() if if_molecules else features)
@@ -121,6 +124,7 @@ def _molecules(
 ) -> ReadObjects:
     if level == "node":
         raise InputError("got molecules, but this is for nodes of graphs; use PyG Data objects.")
+    labelled = reading is None
     if reading is None:
         reading = {
             "kind": "molecules",
@@ -149,7 +153,7 @@ def _molecules(
         more = f"; and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         raise InputError(
             f"{len(failed)} of {len(found)} molecules cannot be read, {'; '.join(named)}{more}; "
-            "leave them out, with their labels."
+            f"leave them out{', with their labels' if labelled else ''}."
         )
     graphs = packed.graphs
     if known := reading.get("descriptors"):

@@ -20,6 +20,9 @@ TargetKind = Literal["auto", "classification", "regression"]
 TARGET_KINDS = get_args(TargetKind)
 #: Whole numbers with more different values than this are taken as quantities, not classes.
 MOST_NUMBERED_CLASSES = 20
+#: Labels of a class that a split needs to judge by: of fewer, all may fall to one of two equally
+#: good models by chance more often than one time in twenty (six tosses of a coin: 2 / 2^6).
+FEWEST_TO_JUDGE = 6
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gsina.errors import InputError, check_name
 from gsina.graphs.folds import Fold, fold_parts
-from gsina.graphs.labels import Labels
+from gsina.graphs.labels import FEWEST_TO_JUDGE, Labels
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_rules import (
     SHARES,
@@ -200,7 +201,7 @@ def finish(
         parts = parts | {"train": np.setdiff1d(parts["train"], held), "id_test": held}
     parts = {name: ids for name, ids in parts.items() if len(ids)}
     _check_training(parts["train"], labels)
-    notes += _gaps(parts, labels)
+    notes += _gaps(parts, labels) + _too_few(parts, labels)
     sizes = {name: len(ids) for name, ids in parts.items()}
     source: dict[str, Any] = {"rule": rule, "used": used, "column": column, "seed": seed}
     source |= {"sizes": sizes} | ({"fold": list(fold)} if fold else {})
@@ -209,7 +210,7 @@ def finish(
 
 def _classes(labels: Labels, ids: Ids) -> list[set[int]]:
     """Classes that occur among rows, target by target."""
-    return [set(np.unique(column).tolist()) - {-1} for column in labels.strata[ids].T]
+    return [set(np.unique(column).tolist()) for column in _known(labels, ids)]
 
 
 def _no_training(parts: Parts, labels: Labels, needed: Sequence[str]) -> str:
@@ -275,6 +276,33 @@ def _gaps(parts: Parts, labels: Labels) -> list[str]:
                 f"({', '.join(short[:5])}), which do not count in its ROC-AUC."
             )
     return notes
+
+
+def _too_few(parts: Parts, labels: Labels) -> list[str]:
+    """One sentence if splits have too few labels, or too few of a class, to judge a model by."""
+    found = []
+    for name, ids in ((name, parts[name]) for name in ("val", "test") if name in parts):
+        columns = [np.unique(column, return_counts=True) for column in _known(labels, ids)]
+        few = [bool(len(counts)) and counts.min() < FEWEST_TO_JUDGE for _, counts in columns]
+        if len(few) > 1 and any(few):
+            short = [target for target, one in zip(labels.target_names, few, strict=True) if one]
+            found.append(f"{name} in {len(short)} of {len(few)} targets ({', '.join(short[:5])})")
+        elif few[0]:
+            classes, counts = columns[0]
+            least = int(counts.argmin())
+            numbers = labels.task.kind == "regression"
+            of = "" if numbers else f" of {_named(labels, {int(classes[least])})}"
+            found.append(f"{name} has {counts[least]}{of}")
+    what = "labels" if labels.task.kind == "regression" else "labels of a class"
+    return [
+        f"fewer than {FEWEST_TO_JUDGE} {what} are too few to judge by, so scores there are mostly "
+        f"chance: {', '.join(found)}."
+    ] * bool(found)
+
+
+def _known(labels: Labels, ids: Ids) -> list[NDArray[np.int64]]:
+    """Classes of the rows with a label, target by target."""
+    return [column[column >= 0] for column in labels.strata[ids].T]
 
 
 def _named(labels: Labels, classes: set[int]) -> str:

@@ -62,6 +62,24 @@ def answers(model: Model, logits: Tensor) -> list[list[str]]:
     ]
 
 
+def decision(model: Model) -> str:
+    """Above which probability a yes-or-no answer is yes, as a sentence without a full stop.
+
+    It is empty where no threshold was to be chosen; one that had too few validation labels to be
+    chosen by is one half.
+    """
+    cuts = model.calibration.cut
+    if not cuts:
+        return ""
+    shown = [f"{one:.3g}" for one in model.thresholds]
+    how = ", chosen on validation data" if any(cuts) else ""
+    if len(cuts) == 1:
+        no, yes = class_names(model)
+        return f"the answer is {yes} above a probability of {shown[0]}{how}, else {no}"
+    each = [f"{name} {cut}" for name, cut in zip(target_names(model), shown, strict=True)]
+    return f"the answer is yes above a probability of: {', '.join(each)}{how}"
+
+
 def spread_names(model: Model) -> list[str]:
     """Names of the columns that :func:`spread_cells` fills: none, but of an ensemble."""
     if model.architecture.members == 1:

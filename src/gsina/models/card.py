@@ -8,6 +8,7 @@ from gsina.errors import InputError
 from gsina.formats import format_of
 from gsina.graphs.split_names import SPLITS
 from gsina.metrics import metric_label
+from gsina.models.answers import decision
 from gsina.models.comparison import main_scores
 from gsina.models.model import Model
 
@@ -82,10 +83,7 @@ def _predicts(model: Model) -> str:
 
 def _threshold(model: Model) -> list[str]:
     """A line about thresholds that were chosen, if they were."""
-    if not model.calibration.cut:
-        return []
-    chosen = ", ".join(f"{one:.3g}" for one in model.thresholds)
-    return [f"- **Second class** above a probability of {chosen}, chosen on validation data"]
+    return [f"- **Threshold**: {_text(said)}" for said in [decision(model)] if said]
 
 
 def _sizes(model: Model) -> str:

@@ -2,7 +2,8 @@
 
 The difference of the main metric is resampled by the paired bootstrap: rows are drawn with
 replacement, the same for both, and the interval holds the middle 95 % of the differences. It is
-more than noise if 0 lies outside. This is the noise of the rows; another seed of the training adds
+more than noise if 0 lies outside; of fewer than six labels of a class nothing is said, as resamples
+of so few are too much alike. This is the noise of the rows; another seed of the training adds
 to it. The epochs of networks were selected on the same rows, those of a forest were not, so the
 comparison is slightly in favour of networks.
 """
@@ -18,7 +19,10 @@ import torch
 from torch import Tensor
 
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.labels import FEWEST_TO_JUDGE
+from gsina.graphs.task import Task
 from gsina.metrics import METRICS, Metric, metric_text
+from gsina.models.imbalance import rarest_count
 from gsina.models.model import Model
 from gsina.training.evaluate import Predictions, score
 
@@ -90,8 +94,9 @@ def compare(
 
     Returns:
         JSON-able: ``metrics`` by baseline, split and metric; the ``rival``; ``difference``, ``low``
-        and ``high`` of the main metric, above 0 if the model is better; the number of ``rows`` and
-        of ``resamples``; and the ``verdict``, a sentence.
+        and ``high`` of the main metric, above 0 if the model is better (NaN if there are too few
+        labels to tell); the number of ``rows``, of labels of the ``rarest`` class and of
+        ``resamples``; and the ``verdict``, a sentence.
     """
     if not rivals:
         return {}
@@ -105,7 +110,8 @@ def compare(
     rival = max(rivals, key=lambda one: _or_least(sign * found[one.name])).name
     differences = _differences(values[own.name], values[rival], y, model, seed) * sign
     known = differences[~np.isnan(differences)]
-    enough = 2 * len(known) > len(differences)
+    rarest = _rarest(y, task)
+    enough = 2 * len(known) > len(differences) and rarest >= FEWEST_TO_JUDGE
     interval = np.quantile(known, [OUTSIDE / 2, 1 - OUTSIDE / 2]) if enough else [math.nan] * 2
     result: dict[str, Any] = {
         "metrics": {one.name: scores(one, model, dataset) for one in rivals},
@@ -114,6 +120,7 @@ def compare(
         "low": float(interval[0]),
         "high": float(interval[1]),
         "rows": len(y),
+        "rarest": rarest,
         "resamples": len(differences),
     }
     return result | {"verdict": _verdict(result, own.name, found, metric)}
@@ -163,6 +170,16 @@ def _differences(
     return np.array(differences)
 
 
+def _rarest(y: Tensor, task: Task) -> int:
+    """Labels of the rarest class that occurs; of several targets their sum, of numbers all."""
+    if task.kind == "regression":
+        return int((~y.isnan()).any(1).sum())
+    if task.kind == "multiclass":
+        counts = torch.bincount(y[y >= 0])
+        return int(counts[counts > 0].min()) if int((counts > 0).sum()) > 1 else 0
+    return sum(map(rarest_count, y.T))
+
+
 def _verdict(result: dict[str, Any], own: str, found: dict[str, float], metric: Metric) -> str:
     """Which is best on validation data, and whether the difference is more than noise."""
     rival, difference = result["rival"], result["difference"]
@@ -175,7 +192,10 @@ def _verdict(result: dict[str, Any], own: str, found: dict[str, float], metric: 
     )
     low, high = result["low"], result["high"]
     if math.isnan(low):
-        return f"{text}. The {result['rows']} rows are too few to tell whether that is noise."
+        rows = f"{result['rows']:,} row{'s' if result['rows'] > 1 else ''}"
+        if result["rarest"] < min(FEWEST_TO_JUDGE, result["rows"]):
+            rows += f", {result['rarest']} of the rarest class,"
+        return f"{text}. The validation split is too small to tell: {rows} can differ by chance."
     low, high = (low, high) if difference >= 0 else (-high, -low)
     factor, unit, digits = (100, " points", 1) if metric.unit == "%" else (1, "", 3)
     noise = "is more than noise" if low > 0 else "may be noise"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError, check_name
+from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.labels import FEWEST_TO_JUDGE
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level, Task
 from gsina.metrics import METRICS, metric_label, selecting_metrics
@@ -62,8 +64,13 @@ def rare_class(dataset: Dataset) -> RareClass | None:
 
 def check_metric(metric: str | None) -> str | None:
     """Refuse a name that is neither of a metric that may select, nor ``"auto"``."""
-    known = (AUTO, *selecting_metrics())
-    return None if metric is None else check_name(metric, known, "metric")
+    if metric is None or metric in (AUTO, *selecting_metrics()):
+        return metric
+    tasks = {"classes": "binary", "numbers": "regression"}  # more classes have the same ones
+    known = [f"for {what} {', '.join(selecting_metrics(kind))}" for what, kind in tasks.items()]
+    near = difflib.get_close_matches(str(metric), selecting_metrics(), n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"unknown metric {metric!r};{hint} {'; '.join(known)}; or {AUTO}.")
 
 
 def judged(dataset: Dataset, metric: str | None) -> Dataset:
@@ -79,23 +86,68 @@ def judged(dataset: Dataset, metric: str | None) -> Dataset:
     if metric is None or metric == task.metric:
         return dataset
     if metric != AUTO:
-        return replace(dataset, task=replace(task, metric=metric))
+        found = replace(dataset, task=replace(task, metric=metric))
+        named = metric == "pr_auc" and task.kind == "binary"
+        meant = f"PR-AUC is that of {_class_of_pr_auc(found)}." if named else ""
+        return _noting(found, meant, _kept_half(found))
     rare = rare_class(dataset)
     chosen = "pr_auc" if task.kind == "binary" else "balanced_accuracy"
     if rare is None or chosen == task.metric or not _defined(chosen, dataset):
         return dataset
-    by = METRICS[chosen].threshold_by
-    cut = (
-        f", and answers at the threshold with the best {metric_label(by)} on validation data"
-        if task.kind == "binary"
-        else ""
-    )
+    found = replace(dataset, task=replace(task, metric=chosen))
+    kept, by, whose, cut = _kept_half(found), METRICS[chosen].threshold_by, "", ""
+    if task.kind == "binary":
+        whose = f" of {_class_of_pr_auc(found)}"
+        cut = f", and answers at the threshold with the best {metric_label(by)} on validation data"
     note = (
         f"only {100 * rare.share:.1f} % of the training labels are {rare.name}, so the model is "
-        f"selected by {metric_label(chosen)}{cut}; choose another with --metric (in Python "
-        "metric=), or let rare classes count more with --class-weight balanced (class_weight=)."
+        f"selected by {metric_label(chosen)}{whose}{'' if kept else cut}; choose another with "
+        "--metric (in Python metric=), or let rare classes count more with --class-weight balanced "
+        "(class_weight=)."
     )
-    return replace(dataset, task=replace(task, metric=chosen), notes=(*dataset.notes, note))
+    return _noting(found, note, kept)
+
+
+def _noting(dataset: Dataset, *notes: str) -> Dataset:
+    return replace(dataset, notes=(*dataset.notes, *filter(None, notes)))
+
+
+def _class_of_pr_auc(dataset: Dataset) -> str:
+    """Whose PR-AUC is meant: of two classes that which is rarer in a split."""
+    task = dataset.task
+    if task.outputs > 1:
+        return "the rarer class of every target"
+    names, found = dataset.class_names or ("0", "1"), {}
+    for split, graphs in dataset.splits.items():
+        y = counted_labels(graphs, task)
+        if y is not None and y.numel():
+            found[split] = str(names[int(float(y.nanmean()) <= 0.5)])
+    usual = found["train"]
+    unlike = [f"in {split} of {name}" for split, name in found.items() if name != usual]
+    return usual + (f" ({', '.join(unlike)}, which is rarer there)" if unlike else "")
+
+
+def _kept_half(dataset: Dataset) -> str:
+    """Why thresholds of yes-or-no answers stay at one half; nothing if they can be chosen."""
+    task, y = dataset.task, counted_labels(dataset.val, dataset.task)
+    if task.kind != "binary" or y is None:
+        return ""
+    short = [column for column in y.T if rarest_count(column) < FEWEST_TO_JUDGE]
+    if not short:
+        return ""
+    where = f" in {len(short)} of {task.outputs} targets" if task.outputs > 1 else ""
+    has = f"only {rarest_count(short[0])}" if len(short) == 1 else "too few"
+    return (
+        f"the validation data have {has} labels of a class{where} and a threshold needs "
+        f"{FEWEST_TO_JUDGE}, so none is chosen: the answer is the class that is likelier to the "
+        "network, from a probability of one half on, or less where classes have weights."
+    )
+
+
+def rarest_count(labels: Tensor) -> int:
+    """How many labels of one target ``[G]`` (0, 1, NaN) are of the rarer class."""
+    yes, known = int((labels == 1).sum()), int((~labels.isnan()).sum())
+    return min(yes, known - yes)
 
 
 def chooses_threshold(dataset: Dataset, metric: str | None) -> bool:
@@ -112,7 +164,8 @@ def best_cuts(logits: Tensor, y: Tensor, task: Task) -> tuple[float, ...]:
     """Per output of a binary task the logit above which the answer is yes.
 
     It is the one with the best metric (``threshold_by`` of the task's); of equally good ones the
-    middle. An output whose labels are of one class keeps 0, which is a probability of one half.
+    middle. An output with fewer labels of a class than one can judge by keeps 0, which is a
+    probability of one half.
 
     Args:
         logits: ``[G, outputs]``, of validation data.
@@ -125,7 +178,8 @@ def best_cuts(logits: Tensor, y: Tensor, task: Task) -> tuple[float, ...]:
     for values, labels in zip(logits.double().T, y.T, strict=True):
         known = ~labels.isnan()
         values, labels = values[known], labels[known]
-        tried = _candidates(values, labels)
+        enough = rarest_count(labels) >= FEWEST_TO_JUDGE
+        tried = _candidates(values, labels) if enough else []
         scores = [score((values - cut).unsqueeze(1), labels.unsqueeze(1), one) for cut in tried]
         best = [cut for cut, found in zip(tried, scores, strict=True) if found == max(scores)]
         cuts.append(best[len(best) // 2] if best else 0.0)

@@ -155,6 +155,7 @@ def _predict_rows(
     problems: list[ValueError] = []
     lines = as_far_as_possible(predicted, problems)
     _write(out, lines, [*names, REASON], _texts(model), rows.header, raw=raw)
+    summary.notes += rows.notes
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gsina.errors import InputError, check_name
 from gsina.files import cache_dir, load_prepared, save_tensors
-from gsina.molecules.features import parse, rdkit_chem
+from gsina.molecules.features import parse_shared, rdkit_chem
 from gsina.molecules.fingerprints import BITS, morgan
 from gsina.parallel import parallel_map
 
@@ -160,7 +160,7 @@ def choose(values: Values, names: Sequence[str], wanted: Sequence[str]) -> Value
 
 
 def _describe_piece(kind: str, smiles: list[str]) -> Values:
-    return describe([parse(text) for text in smiles], [kind])[0]
+    return describe([parse_shared(text) for text in smiles], [kind])[0]
 
 
 @cache

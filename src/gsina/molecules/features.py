@@ -8,7 +8,7 @@ NeurIPS 2020 (their feature tables, with 173 atom and 13 bond entries).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +29,9 @@ HYBRIDISATIONS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW")
 BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
-LOWEST_CHARGE = -5
 
+#: Molecules that are not read again: as many as there are rows in a piece of a file.
+REMEMBERED = 2048
 #: How an InChI starts.
 INCHI = "InChI="
 #: Features of the atoms, start and end of the edges, and features of the edges of one molecule.
@@ -90,6 +91,18 @@ def parse(smiles: Any) -> Any:
     return molecule
 
 
+def parse_shared(smiles: Any) -> Any:
+    """As :func:`parse`, but a text that was read lately is not read again.
+
+    The graphs of a piece of a file are made first, and then fingerprints and descriptors of the
+    same molecules. What is returned must not be changed.
+    """
+    return _remembered(smiles) if isinstance(smiles, str) else parse(smiles)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(parse)
+
+
 def featurise(smiles: str) -> MolGraph:
     """The graph of one molecule.
 
@@ -114,20 +127,21 @@ def featurise(smiles: str) -> MolGraph:
 def rows(molecule: Any) -> MoleculeRows:
     """Atom features, the two ends of every edge, and bond features, as lists of rows."""
     hybridisation, chirality, bond_type, stereo = _positions()
-    size = ATOM_FEATURE_SIZES
+    get = molecule.GetAtomWithIdx  # iterating over GetAtoms() takes half as long again
+    # Every value that has no place in its list goes to the last place; written out, for speed.
     atoms: list[tuple[int, ...]] = [
         (
-            _within(atom.GetAtomicNum() - 1, size[0]),
-            chirality.get(atom.GetChiralTag(), len(chirality)),
-            _within(atom.GetTotalDegree(), size[2]),
-            _within(atom.GetFormalCharge() - LOWEST_CHARGE, size[3]),
-            _within(atom.GetTotalNumHs(), size[4]),
-            _within(atom.GetNumRadicalElectrons(), size[5]),
-            hybridisation.get(atom.GetHybridization(), len(hybridisation)),
+            value - 1 if 0 < (value := atom.GetAtomicNum()) < 119 else 118,
+            chirality.get(atom.GetChiralTag(), 3),
+            value if (value := atom.GetTotalDegree()) < 11 else 11,
+            value + 5 if -6 < (value := atom.GetFormalCharge()) < 6 else 11,
+            value if (value := atom.GetTotalNumHs()) < 9 else 9,
+            value if (value := atom.GetNumRadicalElectrons()) < 5 else 5,
+            hybridisation.get(atom.GetHybridization(), 5),
             int(atom.GetIsAromatic()),
             int(atom.IsInRing()),
         )
-        for atom in molecule.GetAtoms()
+        for atom in map(get, range(molecule.GetNumAtoms()))
     ]
     ends, bonds = bond_rows(
         molecule,
@@ -146,16 +160,11 @@ def bond_rows(
     """Ends and features of the edges of a molecule; each bond is two, one behind the other."""
     ends: list[tuple[int, int]] = []
     bonds: list[tuple[int, ...]] = []
-    for bond in molecule.GetBonds():
+    for bond in map(molecule.GetBondWithIdx, range(molecule.GetNumBonds())):
         start, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
         ends += ((start, end), (end, start))
         bonds += (featurise(bond),) * 2
     return ends, bonds
-
-
-def _within(value: int, size: int) -> int:
-    """``value`` if it has a place in a list of ``size``, else the last place."""
-    return value if 0 <= value < size - 1 else size - 1
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
-from gsina.molecules.features import parse, rdkit_chem
+from gsina.molecules.features import parse_shared, rdkit_chem
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +39,7 @@ def packed_fingerprints(smiles: Sequence[str]) -> Tensor:
     rows = np.zeros((len(smiles), BITS), dtype=np.uint8)
     for row, text in zip(rows, smiles, strict=True):
         with contextlib.suppress(InputError):
-            row[:] = morgan(parse(text.strip()))
+            row[:] = morgan(parse_shared(text.strip()))
     return torch.from_numpy(np.packbits(rows, axis=1))
 
 

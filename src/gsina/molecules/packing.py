@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from gsina.molecules.features import (
     ATOM_FEATURE_SIZES,
     BOND_FEATURE_SIZES,
     MoleculeRows,
-    parse,
+    parse_shared,
     rdkit_chem,
     rows,
 )
@@ -29,6 +29,7 @@ CHUNK = 1000
 #: Called with the work done and in total.
 OnProgress = Callable[[int, int | None], None]
 Featurise = Callable[[Any], MoleculeRows]
+Number = TypeVar("Number", np.int8, np.int32)
 
 
 class Failure(NamedTuple):
@@ -147,7 +148,7 @@ def _collect_piece(
     nodes, edges, kept, failures = [], [], [], []
     for row, text in enumerate(smiles, start=first):
         try:
-            new_atoms, new_ends, new_bonds = featurise(parse(text))
+            new_atoms, new_ends, new_bonds = featurise(parse_shared(text))
         except ValueError as error:
             failures.append(Failure(row, text, str(error)))
             continue
@@ -159,11 +160,16 @@ def _collect_piece(
         kept.append(row)
     return Rows(
         # The smallest types: they travel between processes.
-        np.array(atoms, dtype=np.int8).reshape(-1, sizes[0]),
-        np.array(ends, dtype=np.int32).reshape(-1, 2),
-        np.array(bonds, dtype=np.int8).reshape(-1, sizes[1]),
+        _table(atoms, np.int8, sizes[0]),
+        _table(ends, np.int32, 2),
+        _table(bonds, np.int8, sizes[1]),
         np.array(nodes, dtype=np.int64),
         np.array(edges, dtype=np.int64),
         np.array(kept, dtype=np.int64),
         failures,
     )
+
+
+def _table(rows: Sequence[tuple[int, ...]], dtype: type[Number], width: int) -> NDArray[Number]:
+    """Rows of whole numbers ``[rows, width]``; several times as fast as ``np.array`` of tuples."""
+    return np.fromiter(chain.from_iterable(rows), dtype, len(rows) * width).reshape(-1, width)

@@ -36,7 +36,7 @@ class _Baseline(Listener):
 
     def on_trial(self, name: str, done: int, best: float | None = None) -> None:
         for listener in self.listeners:
-            listener.on_trial(self.name, done, best)
+            listener.on_trial(f"{self.name}, {name}" if name else self.name, done, best)
 
     def on_batch(self, done: int, of: int) -> None:
         for listener in self.listeners:

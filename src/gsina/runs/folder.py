@@ -262,6 +262,19 @@ def _lasting(recipe: Recipe) -> dict[str, Any]:
     return {part: content for part, content in values.items() if content}
 
 
+#: What users call a setting whose last word in a recipe says too little, or something else.
+WORDS = {
+    "data.name": "dataset",
+    "data.files": "files",
+    "data.options.kind": "task",
+    "data.options.targets": "target",
+    "method.name": "method",
+    "backbone.name": "backbone",
+    "selection.rule": "selection rule",
+    "auto_ratio": "ratio auto",
+}
+
+
 def _difference(old: Recipe, old_seed: int, new: Recipe, new_seed: int) -> str:
     """The first setting that differs, in words."""
     if old_seed != new_seed:
@@ -269,13 +282,24 @@ def _difference(old: Recipe, old_seed: int, new: Recipe, new_seed: int) -> str:
     before, after = _flat(_lasting(old)), _flat(_lasting(new))
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
-            return f"{name} {before.get(name)!r}, not {after.get(name)!r}"
+            words = WORDS.get(name, name.rpartition(".")[2].replace("_", " "))
+            return f"{words} {_shown(before.get(name))}, not {_shown(after.get(name))}"
     return "other settings"
 
 
+def _shown(value: Any) -> str:
+    """A setting as users write it; one that is left out is the default."""
+    if value is None:
+        return "by default"
+    if isinstance(value, dict):
+        return ",".join(f"{name}={one:g}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by their paths, such as ``method.options.ratio``."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
-        inner = isinstance(value, dict)
+        inner = isinstance(value, dict) and (not prefix or name == "options")
         flat |= _flat(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
     return flat

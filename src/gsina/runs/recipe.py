@@ -28,7 +28,13 @@ from gsina.files import cache_dir, data_dir
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
-from gsina.models.imbalance import check_class_weight, check_metric, chooses_threshold, judged
+from gsina.models.imbalance import (
+    check_class_weight,
+    check_metric,
+    chooses_threshold,
+    class_weights,
+    judged,
+)
 from gsina.models.plan import Plan, check_budget, first_epoch
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
@@ -320,7 +326,13 @@ class Recipe(_Part):
         return values
 
     def judge(self, dataset: Dataset) -> Dataset:
-        """The recipe's data, judged by its metric; it does not matter if they are already."""
+        """The recipe's data, judged by its metric; it does not matter if they are already.
+
+        Raises:
+            InputError: The metric or the weights of classes are not for these data.
+        """
+        if self.optimiser.class_weight is not None:
+            class_weights(dataset, self.optimiser.class_weight)
         return judged(dataset, self.selection.metric)
 
     def plan(self, dataset: Dataset, seed: int) -> Plan:

@@ -23,7 +23,9 @@ from gsina.files import parse_json, save_json, save_text
 from gsina.formats import FORMATS
 from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.folds import Fold
 from gsina.models.answers import (
+    REASON,
     answer_names,
     answers,
     class_names,
@@ -32,7 +34,7 @@ from gsina.models.answers import (
     target_names,
 )
 from gsina.models.model import Model
-from gsina.runs.folder import PREDICTIONS, RESULT, repeat_names
+from gsina.runs.folder import PREDICTIONS, RESULT, UNREADABLE, repeat_names
 from gsina.runs.options import signature_of
 from gsina.runs.recipe import FileData, Recipe
 
@@ -110,11 +112,14 @@ def _with_fold(recipe: Recipe, number: int, of: int) -> Recipe:
             f"{data.name} has a test split of its own, so there are no folds of it; repeat the run "
             "with --seeds."
         )
-    if "fold" not in signature_of(FORMATS[data.format].read)[0]:
+    reader = signature_of(FORMATS[data.format].read)[0]
+    if "fold" not in reader:
         raise InputError(
             "the masks of a file of tensors say which nodes are the test, so there are no folds of "
             "it; repeat the run with --seeds."
         )
+    if "split" in reader:  # before a file is read
+        Fold.check((number, of), str(data.options.get("split", reader["split"].default)))
     values = recipe.model_dump()
     values["data"]["options"] = data.options | {"fold": [number, of]}
     return Recipe.parse(values)
@@ -181,13 +186,19 @@ def write_summary(out: Path, summary: dict[str, Any]) -> None:
     """Write the result of repeats, and of folds all predictions as one table, by row."""
     if summary["folds"]:
         tables = [_read_table(out / run["name"] / PREDICTIONS) for run in summary["runs"]]
-        rows = sorted((row for _, rows in tables for row in rows), key=lambda row: int(row[0]))
-        _write_table(out / PREDICTIONS, tables[0][0], rows)
+        header, rows = tables[0][0], [row for _, rows in tables for row in rows]
+        if (out / UNREADABLE).is_file() and header[-1].endswith(REASON):  # not in older folders
+            empty = [""] * (len(header) - 2)
+            rows += [[row, *empty, reason] for row, reason in _read_table(out / UNREADABLE)[1]]
+        _write_table(out / PREDICTIONS, header, sorted(rows, key=lambda row: int(row[0])))
     save_json(out / RESULT, summary)
 
 
 def write_test_predictions(path: Path, model: Model, dataset: Dataset) -> None:
-    """Write the test rows of a fold: row and name in the file, fold, labels and predictions."""
+    """Write the test rows of a fold: row and name in the file, fold, labels and predictions.
+
+    The last column, a reason, is filled for rows that could not be read, which no fold has.
+    """
     graphs = dataset.splits["test"]
     found, y = model.predict(graphs).logits, graphs.labels(model.task.level)
     assert y is not None
@@ -195,11 +206,11 @@ def write_test_predictions(path: Path, model: Model, dataset: Dataset) -> None:
         found, y = found[graphs.mask], y[graphs.mask]
     targets = target_names(model)[: 1 if model.task.kind == "multiclass" else None]
     header = ["row", "name", "fold", *free_names(targets, ["row", "name", "fold"])]
-    header += free_names(answer_names(model), header)
+    header += free_names([*answer_names(model), REASON], header)
     origin, fold = dataset.origin, dataset.origin.split["fold"][0]
     labels = [[_label(model, value) for value in row] for row in y.view(len(found), -1).tolist()]
     rows = [
-        [str(row), str(name), str(fold), *truth, *answer]
+        [str(row), str(name), str(fold), *truth, *answer, ""]
         for row, name, truth, answer in zip(
             origin.rows["test"], origin.names["test"], labels, answers(model, found), strict=True
         )

@@ -12,6 +12,10 @@ from gsina.molecules.features import parse
 _CHARGES = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 
 
+#: Larger molecules are drawn as any graph is: RDKit takes a minute for a chain of 3,000 atoms.
+LARGEST_DRAWN = 800
+
+
 class MoleculeDrawing(NamedTuple):
     """How a chemist would draw it.
 
@@ -31,10 +35,12 @@ class MoleculeDrawing(NamedTuple):
 
 
 def draw_molecule(smiles: str) -> MoleculeDrawing | None:
-    """The drawing of a SMILES string, or ``None`` where RDKit cannot read it."""
+    """The drawing of a SMILES string, or ``None`` where RDKit cannot read it or would take long."""
     try:
         molecule = parse(smiles)
     except ValueError:
+        return None
+    if molecule.GetNumAtoms() > LARGEST_DRAWN:
         return None
     from rdkit.Chem import rdDepictor
 

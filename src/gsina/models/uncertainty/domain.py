@@ -42,12 +42,16 @@ def bit_distances(bits: Tensor, train: Tensor) -> Tensor:
         train: Those of training molecules ``[R, bytes]``.
     """
     known = _unpacked(train)
-    sizes = known.sum(1)
+    sizes, by_bit = known.sum(1), known.T.contiguous()
     found = []
     for piece in torch.split(bits, PIECE):
         some = _unpacked(piece)
-        both = some @ known.T  # whole numbers, exact
-        either = some.sum(1, keepdim=True) + sizes - both
+        count = some.sum(1, keepdim=True)
+        # A molecule has few bits: adding up their columns is less work than a matrix product, and
+        # as exact, as all are whole numbers.
+        first = count.long().cumsum(0)[:, 0] - count.long()[:, 0]
+        both = torch.nn.functional.embedding_bag(some.nonzero()[:, 1], by_bit, first, mode="sum")
+        either = count + sizes - both
         found.append(1 - (both / either.clamp(min=1)).amax(1))
     return torch.cat(found) if found else torch.zeros(0)
 
