@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from rich.table import Table as RichTable
 
 from gsina.cli import show
-from gsina.cli.options import Threads, command, numbers, use_threads
+from gsina.cli.options import Device, Threads, check_device, command, numbers, use_threads
 from gsina.cli.progress import Bar, load_with_bar
 from gsina.errors import InputError
 from gsina.metrics import metric_label, metric_text
@@ -64,6 +65,7 @@ def bench(
         Path | None,
         typer.Option("--out", help="Folder of the page; by default docs. Only for convergence."),
     ] = None,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Run a table of the paper, cell by cell and seed by seed.
@@ -97,6 +99,7 @@ def bench(
         "--measure": measure,
         "--quick": quick,
         "--out": out,
+        "--device": device,
     }
     _check_options(table, [name for name, value in given.items() if value])
     if table == "convergence":
@@ -109,6 +112,8 @@ def bench(
     if table == "runtime":
         _runtime(results, quick)
         return
+    if ray is None:
+        check_device(device)
     from gsina.paper.tables.tuned_cells import jobs_of, parts, resolve, save_choices
 
     chosen = make_table(table).select(only or [], None if seeds is None else numbers(seeds))
@@ -129,7 +134,7 @@ def bench(
         while waiting := [
             job for job in _waiting(part, store, failed) if job.recipe.data.name not in missing
         ]:
-            failed |= _run(resolve(part, store), waiting, store, jobs, ray)
+            failed |= _run(resolve(part, store), waiting, store, jobs, ray, device)
     save_choices(make_table(table), store)  # of all cells, as the file is rewritten
     where: list[str | Path] = [] if results == RESULTS else ["--results", results]
     show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")
@@ -163,7 +168,7 @@ def open_results(folder: Path) -> Results:
 
 def _check_options(table: str, given: list[str]) -> None:
     """Refuse options that would do nothing."""
-    grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure"]
+    grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure", "--device"]
     kept = {"convergence": ["--out"], "runtime": ["--quick"]}.get(table, grid)
     for name in given:
         if name not in kept:
@@ -350,12 +355,18 @@ class _Grid:
 
 
 def _run(
-    table: Table, waiting: list[Job], store: Results, processes: int, cluster: str | None
+    table: Table,
+    waiting: list[Job],
+    store: Results,
+    processes: int,
+    cluster: str | None,
+    device: str | None,
 ) -> set[str]:
     """Run jobs and return the names of those that did not finish."""
     from gsina.paper.grid.runner import run_jobs
 
     grid = _Grid(table, len(waiting))
+    waiting = [replace(job, recipe=job.recipe.on_device(device)) for job in waiting]
     failed = set()
     kept = "interrupted; finished runs are kept, and the same command continues from here."
     with show.on_interrupt(kept), grid.bar:

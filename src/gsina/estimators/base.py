@@ -96,6 +96,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         features: Of SMILES and RDKit molecules, features of the whole molecule to use beside the
             graph: ``"morgan"`` (fingerprint), ``"rdkit"`` (2D descriptors), or a tuple of both.
         ensemble: Members, with one seed after the other; answers are their means.
+        device: Where to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -128,6 +129,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         metric: str | None = AUTO,
         features: str | Sequence[str] | None = None,
         ensemble: int = 1,
+        device: str = "cpu",
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -148,6 +150,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.metric = metric
         self.features = features
         self.ensemble = ensemble
+        self.device = device
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -224,12 +227,15 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         save_model(folder, self._model)
 
     @classmethod
-    def load(cls, folder: Path | str, backbone: OwnBackbone | None = None) -> Self:
+    def load(
+        cls, folder: Path | str, backbone: OwnBackbone | None = None, device: str = "cpu"
+    ) -> Self:
         """Read a model folder, of :meth:`save` or of ``gsina train``.
 
         Args:
             folder: The folder.
             backbone: The network of a model that was fitted with one of the user's own.
+            device: Where to compute; where the model was trained does not matter.
         """
 
         def own(made: Architecture) -> NetworkSpec:
@@ -237,7 +243,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             widths = made.node_channels, made.edge_channels
             return own_spec(backbone, *widths, made.backbone_options, made.graph_channels)
 
-        model = load_model(folder, None if backbone is None else own)
+        model = load_model(folder, None if backbone is None else own, device=device)
         cls._check_task(model.task, "model")
         made = model.architecture
         settings: dict[str, Any] = model.training.get("settings", {})
@@ -254,7 +260,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         if params.get("budget") is not None:
             params["ratio"] = None  # the method's own, which is not used
         params |= {"method": made.method, "backbone": backbone or made.backbone}
-        params["ensemble"] = made.members
+        params |= {"ensemble": made.members, "device": device}
         estimator = cls(**params, method_options=rest or None)
         estimator._keep(model, [])
         return estimator
@@ -359,7 +365,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             threshold=chooses_threshold(dataset, self.metric),
             ensemble=self.ensemble,
         )
-        trained = train_model(dataset, plan, listeners=[OnEpoch(log_epoch)] if self.verbose else [])
+        listeners = [OnEpoch(log_epoch)] if self.verbose else []
+        trained = train_model(dataset, plan, device=self.device, listeners=listeners)
         self._keep(trained.model, trained.records)
         self.notes_ = dataset.notes
 

@@ -204,6 +204,17 @@ class SelectionPart(_Part):
         return check_name(rule, SELECTIONS, "selection rule")
 
 
+class RunPart(_Part):
+    """How a run is computed, and not what: it has no part in the names of results.
+
+    Attributes:
+        device: Where the model is trained: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu``, or
+            ``auto`` for the best that there is.
+    """
+
+    device: str = "cpu"
+
+
 class FieldError(InputError):
     """A field of a recipe is wrong.
 
@@ -220,7 +231,8 @@ class FieldError(InputError):
 class Recipe(_Part):
     """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios.
 
-    An ``ensemble`` is the mean of so many members, trained with one seed after the other.
+    An ``ensemble`` is the mean of so many members, trained with one seed after the other. ``run``
+    says how all this is computed; recipes that differ in it alone are the :meth:`same`.
     """
 
     data: Data
@@ -230,6 +242,7 @@ class Recipe(_Part):
     selection: SelectionPart = Field(default_factory=SelectionPart)
     auto_ratio: bool = False
     ensemble: int = Field(default=1, ge=1)
+    run: RunPart = Field(default_factory=RunPart)
 
     @model_validator(mode="after")
     def _can_choose(self) -> Self:
@@ -267,13 +280,23 @@ class Recipe(_Part):
         """The same recipe with so many members."""
         return self.parse(self.model_dump() | {"ensemble": members})
 
+    def on_device(self, device: str | None) -> Self:
+        """The same recipe, computed on a device; ``None`` changes nothing."""
+        if device is None:
+            return self
+        return self.model_copy(update={"run": RunPart(device=device)})
+
+    def same(self, other: Recipe) -> bool:
+        """Whether both describe the same training, wherever it is computed."""
+        return self.essential() == other.essential()
+
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
 
         Leaving a setting out and writing its default down give the same, and so does a setting that
         is added to the package later with the old behaviour as its default.
         """
-        values = self.model_dump(exclude_defaults=True)
+        values = self.model_dump(exclude_defaults=True, exclude={"run"})
         values["data"] = self.data.essential()
         makers: dict[str, Callable[..., Any]] = {
             "method": METHODS[self.method.name].config,

@@ -30,21 +30,23 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
+from gsina.training.devices import device_of, set_generator_states
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
+from gsina.training.failures import (
+    Diverged,
+    Interrupted,
+    cause,
+    check_finite,
+    interruption,
+    memory_errors,
+    saved_epochs_text,
+)
 from gsina.training.listeners import Listener
 from gsina.training.selection import Score, Selection
 
 #: From the record of an epoch to what a user sees of it.
 Shown = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class Diverged(InputError):
-    """The loss is no longer a number."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during training; says which epochs are safe on disk."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def fit(
 
     Raises:
         Diverged: If the loss is not finite, with the step and the cause.
+        OutOfMemory: If a step does not fit into the memory of the device.
         Interrupted: On Ctrl-C; the checkpoint of the last whole epoch is on disk.
     """
     if len(dataset.train) == 0:
@@ -153,7 +156,7 @@ def fit(
         weight_decay=settings.weight_decay,
         fused=True,
     )
-    shuffle = torch.Generator().manual_seed(seed)
+    device, shuffle = device_of(method), torch.Generator().manual_seed(seed)
     average = Average(method, settings.average) if settings.average else None
     progress, best = Progress(), dict[str, Tensor]()
     run = _fingerprint(method, dataset, settings, selection, seed)
@@ -162,7 +165,7 @@ def fit(
         exists = ranks.first and path is not None and path.exists()
         state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
-            progress, best = _restore(state, method, average, optimiser, shuffle)
+            progress, best = _restore(state, method, average, optimiser, shuffle, seed)
             if path is not None and ranks.first:  # it may have been killed before the last line
                 write_log(path.with_name("log.jsonl"), map(shown, progress.history))
     saved = progress.epoch
@@ -172,7 +175,9 @@ def fit(
             steps = Steps(
                 method, replica, ranks, optimiser, shuffle, settings.precision, average, chances
             )
-            record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
+            kept = saved_epochs_text(path, saved)
+            with memory_errors(device, settings.batch_size, progress.epoch, kept):
+                record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
                 best = copy_weights(steps.judged)
@@ -186,7 +191,7 @@ def fit(
                     copy_weights(method),
                     best,
                     optimiser.state_dict(),
-                    rng_states(shuffle),
+                    rng_states(shuffle, device),
                     asdict(progress),
                     {} if average is None else copy_weights(average.method),
                 )
@@ -196,7 +201,7 @@ def fit(
             for listener in listeners:
                 listener.on_epoch(shown(record))
     except KeyboardInterrupt as stop:
-        raise Interrupted(_interruption(path, saved)) from stop
+        raise Interrupted(interruption(path, saved)) from stop
     if best or average is not None:
         method.load_state_dict(best or copy_weights(average.method if average else method))
     return progress
@@ -271,7 +276,7 @@ def _epoch(
     started = time.perf_counter()
     method, size = take.method, settings.batch_size
     method.train()
-    device = next(method.parameters()).device
+    device = device_of(method)
     sampled = settings.neighbours is not None
     steps = math.ceil((count_seeds(dataset.train) if sampled else len(dataset.train)) / size)
     totals: dict[str, Tensor] = {}
@@ -283,7 +288,7 @@ def _epoch(
             totals[name] = totals.get(name, torch.zeros_like(term)) + term
         # On the CPU a look at the loss is free; elsewhere it would stall the device.
         if device.type == "cpu" or step + 1 == steps:
-            _check_finite(batch, totals, epoch, step)
+            check_finite(batch, totals, epoch, step)
         for listener in listeners:
             listener.on_batch(step + 1, steps)
     trained = time.perf_counter()
@@ -292,7 +297,7 @@ def _epoch(
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
             f"training diverged in epoch {epoch + 1}: not all validation outputs are finite; "
-            f"{_cause(dataset.val)}."
+            f"{cause(dataset.val)}."
         )
     return {
         "epoch": epoch,
@@ -316,25 +321,6 @@ def _batches(take: Steps, train: PackedGraphs, settings: Settings) -> Iterator[t
         )
     for batch in sampled_batches(train, size, neighbours, take.shuffle):
         yield batch, 1.0
-
-
-def _check_finite(batch: Batch, totals: dict[str, Tensor], epoch: int, step: int) -> None:
-    for name, total in totals.items():
-        if not math.isfinite(value := float(total)):
-            raise Diverged(
-                f"training diverged in epoch {epoch + 1}, step {step + 1}: the {name} loss is "
-                f"{value}; {_cause(batch)}."
-            )
-
-
-def _cause(data: Batch | PackedGraphs) -> str:
-    """Why an output is not finite, and what to do."""
-    for what, values in (("node features", data.x), ("edge features", data.edge_attr)):
-        if values is not None and not bool(values.isfinite().all()):
-            return f"the {what} hold NaN or infinite values; clean the data"
-    if data.y is not None and bool(data.y.isinf().any()):
-        return "the labels hold infinite values; write NaN where a label is missing"
-    return "the weights or the loss have overflowed; lower the learning rate"
 
 
 def _judge(progress: Progress, record: dict[str, Any], selection: Selection, task: Task) -> bool:
@@ -366,14 +352,16 @@ def _restore(
     average: Average | None,
     optimiser: torch.optim.Optimizer,
     shuffle: torch.Generator,
+    seed: int,
 ) -> tuple[Progress, dict[str, Tensor]]:
+    progress = Progress(**state.progress)
     method.load_state_dict(state.weights)
     if average is not None:
         average.method.load_state_dict(state.average)
     optimiser.load_state_dict(state.optimiser)
-    torch.set_rng_state(state.rng["torch"])
+    set_generator_states(device_of(method), state.rng, seed + progress.epoch)
     shuffle.set_state(state.rng["shuffle"])
-    return Progress(**state.progress), state.best
+    return progress, state.best
 
 
 def write_log(path: Path, records: Iterable[dict[str, Any]]) -> None:
@@ -381,11 +369,3 @@ def write_log(path: Path, records: Iterable[dict[str, Any]]) -> None:
     lines = (to_json({**record, "epoch": record["epoch"] + 1}) + "\n" for record in records)
     with write_aside(path) as file:
         file.write("".join(lines).encode())
-
-
-def _interruption(path: Path | None, epoch: int) -> str:
-    if path is None:
-        return f"interrupted in epoch {epoch + 1}; nothing was saved because no folder was given."
-    if epoch == 0:
-        return "interrupted in the first epoch; nothing to resume yet."
-    return f"interrupted in epoch {epoch + 1}; {epoch} whole epochs are saved in {path.parent}."
