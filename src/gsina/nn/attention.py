@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
 from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
+from gsina.ops.host import widest
 from gsina.ops.instance_norm import instance_norm
 from gsina.ops.shared import whole_batch
 from gsina.ops.soft_top_r import (
@@ -159,6 +160,13 @@ class GraphSinkhornAttention(nn.Module):
     def save_temperature(self) -> None:
         """Make the temperature part of the state, for those who change it in training."""
         self.saved_temperature = torch.tensor(self._temperature, dtype=torch.float64)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """Move or convert all but the temperature: the host reads it in every step."""
+        saved, self.saved_temperature = self.saved_temperature, None
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.saved_temperature = saved
+        return self
 
     def forward(
         self,
@@ -354,7 +362,7 @@ def _per_group(ratio: float | Tensor, groups: Groups, like: Tensor) -> Tensor:
     """Shares ``[G]``, float64."""
     if isinstance(ratio, Tensor):
         return ratio
-    return like.new_full((groups.num,), ratio, dtype=torch.float64)
+    return like.new_full((groups.num,), ratio, dtype=widest(like.device))
 
 
 def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:

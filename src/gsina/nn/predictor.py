@@ -18,6 +18,7 @@ from gsina.nn.backbones.protocol import Features
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.encoders import GraphEncoder
 from gsina.nn.network import run_network
+from gsina.nn.norm import counted_nodes
 from gsina.nn.readout import READOUTS, readout
 from gsina.nn.weighting import weighted_messages
 
@@ -100,7 +101,7 @@ class Predictor(nn.Module):
 
     def _pool(self, h: Tensor, batch: Batch, how: str, node_weight: Tensor | None = None) -> Tensor:
         """Graph states ``[G, H]``: those of the nodes, and what the features of the graph add."""
-        states = readout(h, batch.node_groups, how, node_weight)
+        states = readout(h, batch.node_groups, how, node_weight, batch.inside)
         if self.graph_encoder is None:
             return states
         if batch.graph_attr is None:
@@ -114,7 +115,7 @@ class Predictor(nn.Module):
 
 def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
     """Node states ``[N, H]`` of a batch by any PyG network."""
-    with weighted_messages(network, edge_weight, batch.edge_index):
+    with counted_nodes(batch.inside), weighted_messages(network, edge_weight, batch.edge_index):
         return run_network(
             network,
             batch.x,

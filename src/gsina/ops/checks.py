@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.ops.groups import Groups
+from gsina.ops.host import widest
 
 #: Largest score in units of the temperature; beyond it the weights lose their exactness.
 LARGEST = 1e9
@@ -39,8 +40,8 @@ def check_input(
         if not isinstance(number, (Real, Tensor)):
             raise InputError(f"{name} must be a number or a tensor, got {number!r}.")
     groups = _groups(scores, index, num_groups)
-    tau = torch.as_tensor(temperature, dtype=torch.float64, device=scores.device).detach()
-    share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device).detach()
+    tau = torch.as_tensor(temperature, dtype=widest(scores.device), device=scores.device).detach()
+    share = torch.as_tensor(ratio, dtype=widest(scores.device), device=scores.device).detach()
     if tau.dim() > 0:
         raise InputError(f"temperature must be one number, got shape {list(tau.shape)}.")
     if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):

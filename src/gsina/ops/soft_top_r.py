@@ -17,7 +17,9 @@ from torch import Tensor
 from gsina.errors import InputError, check_name
 from gsina.ops.checks import check_input
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand, widest
 from gsina.ops.solvers.dual import solve_dual
+from gsina.ops.solvers.dual32 import solve_dual32
 from gsina.ops.solvers.quadratic import project, quadratic_weights
 from gsina.ops.solvers.sinkhorn import sinkhorn
 
@@ -131,7 +133,8 @@ def soft_top_r(
     if scores.dtype not in (torch.float32, torch.float64):
         scores = scores.float()
     scaled = scores / temperature
-    shares = torch.as_tensor(ratio, dtype=torch.float64, device=scaled.device).expand(groups.num)
+    wide = widest(scaled.device)
+    shares = torch.as_tensor(ratio, dtype=wide, device=scaled.device).expand(groups.num)
     history = None
     if regulariser == "quadratic":
         weights = quadratic_weights(scaled, shares, groups)
@@ -141,6 +144,11 @@ def soft_top_r(
         weights, history = sinkhorn_weights(scaled, shares, groups, iterations)
     if not return_diagnostics:
         return weights
+    if wide != torch.float64:
+        raise InputError(
+            f"diagnostics are computed in float64, which {scaled.device.type} does not have; ask "
+            "for them on the CPU."
+        )
     if regulariser == "quadratic":
         return weights, _diagnose_quadratic(scaled.detach(), shares.detach(), groups)
     return weights, _diagnose(scaled.detach(), shares.detach(), groups, history)
@@ -209,8 +217,11 @@ class _ExactWeights(torch.autograd.Function):
 
 
 def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
-    """The weights and their complements."""
-    found = solve_dual(logits.double(), ratio.double(), groups, tolerance(logits.dtype)).logits
+    """The weights and their complements; on devices in a fixed number of steps of float32."""
+    if logits.dtype == torch.float32 and not at_hand(logits):
+        found = solve_dual32(logits, ratio, groups)
+    else:
+        found = solve_dual(logits.double(), ratio.double(), groups, tolerance(logits.dtype)).logits
     complement = torch.sigmoid(-found)
     return found.sigmoid_().to(logits.dtype), complement.to(logits.dtype)
 
@@ -242,8 +253,9 @@ def sinkhorn_weights(
     """
     # A share of 1 has no finite dual: solve for 1/2 and shift the logits to infinity.
     everything = ratio.detach() >= 1
-    share = torch.where(everything, 0.5, ratio.double())
-    logits, duals, errors = sinkhorn(scaled.double(), share, groups, iterations)
+    wide = widest(scaled.device)
+    share = torch.where(everything, 0.5, ratio.to(wide))
+    logits, duals, errors = sinkhorn(scaled.to(wide), share, groups, iterations)
     beyond = torch.where(everything, torch.inf, 0.0)
     weights = torch.sigmoid(logits + groups.spread(beyond)).to(scaled.dtype)
     return weights, (duals + beyond, errors.masked_fill(everything, 0.0))
