@@ -14,9 +14,11 @@ import tiny
 from gsina.errors import InputError
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
-from gsina.training import devices, distributed
+from gsina.training import Settings, devices, distributed, fit, make_selection
 from gsina.training.checkpoint import Checkpoint, load_checkpoint, rng_states, save_checkpoint
 from gsina.training.devices import (
+    RESIDENT_SHARE,
+    Home,
     available_devices,
     choose_device,
     device_name,
@@ -193,3 +195,31 @@ def test_two_processes_with_one_device_are_told(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InputError, match="trains on cuda and process 1 on cpu"):
         check("cuda:0", ("cpu", "here/cpu"))
     assert Ranks().alone
+
+
+@pytest.mark.parametrize("free", [10**9, 100])
+def test_training_graphs_live_on_the_device_if_they_fit(
+    monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    monkeypatch.setattr(devices, "free_memory", lambda device: free)
+    graphs, home = tiny.motifs(2), Home(torch.device("meta"))
+    placed = home.place(graphs)
+    assert placed.x.is_meta == (graphs.nbytes <= RESIDENT_SHARE * free)
+    batch = home.bring(placed.batch([0, 1]))
+    assert batch.x.is_meta
+    assert home.place(graphs).x is placed.x
+    assert Home(torch.device("cpu")).place(graphs) is graphs
+
+
+def test_an_epoch_on_a_device_is_that_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches that are assembled from placed graphs train to the same weights."""
+    weights = []
+    for placed in (False, True):
+        if placed:
+            monkeypatch.setattr(Home, "place", lambda self, graphs: graphs.to(self.device))
+        torch.manual_seed(0)
+        method = build_method("gsina", NetworkSpec("gin", tiny.FEATURES, 1), tiny.CLASSES, {})
+        selection = make_selection("strict-best", None)
+        fit(method, tiny.dataset(4), Settings(epochs=2, batch_size=5), selection)
+        weights.append(method.state_dict())
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

@@ -12,9 +12,13 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import Known, PackedGraphs
 
 #: Kinds of accelerators, the one that ``auto`` prefers first.
 ACCELERATORS = ("cuda", "xpu", "mps")
+#: Training graphs live on the device if they take no more than this share of its free memory.
+RESIDENT_SHARE = 0.5
 #: What a user may name, for messages and help.
 NAMES = "auto, cpu, cuda (or cuda:1), mps or xpu"
 
@@ -113,6 +117,35 @@ def kept_generators(device: torch.device) -> Iterator[None]:
         yield
     finally:
         set_generator_states(device, states, 0)
+
+
+class Home:
+    """Where the training graphs are: on the device if they fit there, otherwise on the host.
+
+    Args:
+        device: Where training takes place.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._known: Known = {}
+
+    def place(self, graphs: PackedGraphs) -> PackedGraphs:
+        """The graphs where batches are best assembled from; what was there before is not copied."""
+        if self.device.type == "cpu":
+            return graphs
+        there = sum(copied.nbytes for _, copied in self._known.values())
+        if graphs.nbytes > RESIDENT_SHARE * (free_memory(self.device) + there):
+            return graphs
+        return graphs.to(self.device, self._known)
+
+    def bring(self, batch: Batch) -> Batch:
+        """A batch on the device, without waiting for its copy where the device can do that."""
+        if batch.x.device == self.device:
+            return batch
+        if self.device.type == "cuda":
+            return batch.pin_memory().to(self.device, non_blocking=True)
+        return batch.to(self.device)
 
 
 def _count(kind: str) -> int:

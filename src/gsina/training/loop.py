@@ -30,7 +30,7 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
-from gsina.training.devices import device_of, set_generator_states
+from gsina.training.devices import Home, device_of, set_generator_states
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
 from gsina.training.failures import (
@@ -157,6 +157,7 @@ def fit(
         fused=True,
     )
     device, shuffle = device_of(method), torch.Generator().manual_seed(seed)
+    home = Home(device)
     average = Average(method, settings.average) if settings.average else None
     progress, best = Progress(), dict[str, Tensor]()
     run = _fingerprint(method, dataset, settings, selection, seed)
@@ -173,7 +174,15 @@ def fit(
         while not _finished(progress, settings, selection):
             reseed(ranks, seed, progress.epoch)
             steps = Steps(
-                method, replica, ranks, optimiser, shuffle, settings.precision, average, chances
+                method,
+                replica,
+                ranks,
+                home,
+                optimiser,
+                shuffle,
+                settings.precision,
+                average,
+                chances,
             )
             kept = saved_epochs_text(path, saved)
             with memory_errors(device, settings.batch_size, progress.epoch, kept):
@@ -236,6 +245,7 @@ class Steps(NamedTuple):
     method: Method
     replica: Replica | None
     ranks: Ranks
+    home: Home
     optimiser: torch.optim.Optimizer
     shuffle: torch.Generator
     precision: str = "float32"
@@ -280,9 +290,9 @@ def _epoch(
     sampled = settings.neighbours is not None
     steps = math.ceil((count_seeds(dataset.train) if sampled else len(dataset.train)) / size)
     totals: dict[str, Tensor] = {}
-    train = take.draw(method.prepare(dataset.train, epoch, size))
+    train = take.home.place(take.draw(method.prepare(dataset.train, epoch, size)))
     for step, (batch, share) in enumerate(_batches(take, train, settings)):
-        batch = batch.to(device)
+        batch = take.home.bring(batch)
         terms = take(batch, share, epoch)
         for name, term in terms.items():
             totals[name] = totals.get(name, torch.zeros_like(term)) + term
