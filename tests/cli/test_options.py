@@ -40,11 +40,11 @@ def test_a_device_is_a_setting_of_the_run_and_not_of_the_recipe(gsina, tmp_path)
     assert gsina(*TRAIN, "--device", "cpu").exit_code == 0
     assert gsina(*TRAIN, "--device", "auto", "--out", "auto").exit_code == 0
     (folder,) = (tmp_path / "runs").iterdir()
-    assert result(folder)["recipe"]["run"] == {"device": "cpu"}
+    assert result(folder)["recipe"]["run"] == {"device": "cpu", "recompute": False}
     assert result(folder)["hardware"]["device"] == "cpu"
-    assert result(Path("auto"))["recipe"]["run"] == {"device": "auto"}
+    assert result(Path("auto"))["recipe"]["run"] == {"device": "auto", "recompute": False}
     recipe = tomllib.loads((tmp_path / "auto" / "recipe.toml").read_text())
-    assert recipe["run"] == {"device": "auto"}
+    assert recipe["run"] == {"device": "auto", "recompute": False}
     if not torch.accelerator.is_available():
         assert result(Path("auto"))["hardware"]["device"] == "cpu"
         again = result(Path("auto")) | {"recipe": result(folder)["recipe"]}
@@ -67,7 +67,7 @@ def test_a_run_goes_on_elsewhere_if_it_is_told_to(gsina, tmp_path):
 
 def test_a_recipe_file_may_name_the_device(gsina, tmp_path):
     shown = gsina("train", "spmotif", "--device", "mps", "--show-recipe").output
-    assert '[run]\ndevice = "mps"' in shown
+    assert '[run]\ndevice = "mps"\nrecompute = false' in shown
     (tmp_path / "mine.toml").write_text(shown)
     assert gsina("train", "--recipe", "mine.toml", "--show-recipe").output == shown
     other = gsina("train", "--recipe", "mine.toml", "--device", "cpu", "--show-recipe").output

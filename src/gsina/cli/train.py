@@ -127,6 +127,14 @@ def train(
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
     ] = False,
     device: options.Device = None,
+    recompute: Annotated[
+        bool,
+        typer.Option(
+            "--recompute",
+            help="Compute states again in the backward pass: less memory, more time, the same "
+            "numbers.",
+        ),
+    ] = False,
     threads: options.Threads = None,
     *,
     file_options: FileOptions,
@@ -197,7 +205,7 @@ def train(
             "on from the seed; leave one of the two out."
         )
     plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
-    plan = plan._replace(recipe=plan.recipe.on_device(device))
+    plan = plan._replace(recipe=plan.recipe.on_device(device, recompute=recompute or None))
     plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
         given = given_only(

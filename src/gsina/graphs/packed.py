@@ -169,8 +169,8 @@ class PackedGraphs(GraphFields):
                 there = (known or {}).get(id(value)) or (value, value.to(device))
                 found[id(value)] = there
                 object.__setattr__(moved, name, there[1])
-        for name, value in (("_host", (self.node_ptr, self.edge_ptr)), ("_singles", {})):
-            object.__setattr__(moved, name, value)
+        object.__setattr__(moved, "_host", (self.node_ptr, self.edge_ptr))
+        object.__setattr__(moved, "_singles", {})
         if known is not None:
             known.clear()
             known.update(found)
@@ -179,9 +179,8 @@ class PackedGraphs(GraphFields):
     @property
     def nbytes(self) -> int:
         """Memory of all tensors, opposite edges included."""
-        return sum(
-            value.nbytes for value in (*self.tensors().values(), self.reverse) if value is not None
-        )
+        own = sum(value.nbytes for value in self.tensors().values())
+        return own + (0 if self.reverse is None else self.reverse.nbytes)
 
     def _sizes(self, ids: Tensor) -> _Sizes:
         """How large a batch will be, for graphs whose offsets are on another device."""

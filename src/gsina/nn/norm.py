@@ -85,6 +85,12 @@ def counted_nodes(inside: Tensor | None) -> Iterator[None]:
         _COUNTED.reset(token)
 
 
+def batch_norms(network: nn.Module) -> list[nn.modules.batchnorm._NormBase]:
+    """All batch norms of a network, of any kind."""
+    kind = nn.modules.batchnorm._NormBase
+    return [module for module in network.modules() if isinstance(module, kind)]
+
+
 @contextmanager
 def keep_statistics(network: nn.Module) -> Iterator[None]:
     """Leave the running statistics of every batch norm in ``network`` as they are.
@@ -92,11 +98,7 @@ def keep_statistics(network: nn.Module) -> Iterator[None]:
     For a training pass over graphs that evaluation will not see, such as the rest of a graph
     without its extracted part. The pass itself is normalised by its own statistics, as always.
     """
-    norms = [
-        module
-        for module in network.modules()
-        if isinstance(module, nn.modules.batchnorm._NormBase) and module.track_running_stats
-    ]
+    norms = [norm for norm in batch_norms(network) if norm.track_running_stats]
     try:
         for norm in norms:
             norm.track_running_stats = False

@@ -210,9 +210,12 @@ class RunPart(_Part):
     Attributes:
         device: Where the model is trained: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu``, or
             ``auto`` for the best that there is.
+        recompute: Whether states of networks are computed again in the backward pass, for less
+            memory and more time.
     """
 
     device: str = "cpu"
+    recompute: bool = False
 
 
 class FieldError(InputError):
@@ -280,11 +283,11 @@ class Recipe(_Part):
         """The same recipe with so many members."""
         return self.parse(self.model_dump() | {"ensemble": members})
 
-    def on_device(self, device: str | None) -> Self:
+    def on_device(self, device: str | None, *, recompute: bool | None = None) -> Self:
         """The same recipe, computed on a device; ``None`` changes nothing."""
-        if device is None:
-            return self
-        return self.model_copy(update={"run": RunPart(device=device)})
+        given = {"device": device, "recompute": recompute}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return self.model_copy(update={"run": self.run.model_copy(update=changes)})
 
     def same(self, other: Recipe) -> bool:
         """Whether both describe the same training, wherever it is computed."""
@@ -326,7 +329,7 @@ class Recipe(_Part):
             method=method.name,
             options=method.options,
             auto_ratio=self.auto_ratio,
-            settings=Settings(**self.optimiser.model_dump()),
+            settings=Settings(**self.optimiser.model_dump(), recompute=self.run.recompute),
             selection=make_selection(chosen.rule, chosen.patience, first),
             seed=seed,
             threshold=chooses_threshold(dataset, chosen.metric),

@@ -20,6 +20,7 @@ from gsina.graphs.neighbours import count_seeds, sampled_batches
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, settings_text
+from gsina.nn.recompute import recomputed
 from gsina.training.averaging import Average
 from gsina.training.checkpoint import (
     FILE,
@@ -71,6 +72,8 @@ class Settings:
             labels (:mod:`gsina.models.shortcuts`), in place of all once per epoch; ``None``: all.
         class_weight: ``balanced``, or what every class counts in the loss, by its name; the labels
             that :func:`fit` gets have the weights already.
+        recompute: Compute the states of networks again in the backward pass, for less memory and
+            more time; the numbers stay the same.
     """
 
     epochs: int = 100
@@ -84,6 +87,7 @@ class Settings:
     class_weight: str | dict[str, float] | None = None
     average: float = 0.0
     resample: str | None = None
+    recompute: bool = False
 
 
 PRECISIONS = ("float32", "bf16")
@@ -180,7 +184,7 @@ def fit(
                 home,
                 optimiser,
                 shuffle,
-                settings.precision,
+                settings,
                 average,
                 chances,
             )
@@ -220,7 +224,9 @@ def _fingerprint(
     method: Method, dataset: Dataset, settings: Settings, selection: Selection, seed: int
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
-    optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
+    optimisation = asdict(settings)
+    for name in ("epochs", "recompute"):
+        del optimisation[name]
     for name in ("algorithm", "neighbours", "precision", "class_weight", "average", "resample"):
         if optimisation[name] == getattr(Settings, name):  # as it was before there was a choice
             del optimisation[name]
@@ -248,7 +254,7 @@ class Steps(NamedTuple):
     home: Home
     optimiser: torch.optim.Optimizer
     shuffle: torch.Generator
-    precision: str = "float32"
+    settings: Settings = Settings()
     average: Average | None = None
     chances: Tensor | None = None
 
@@ -265,7 +271,11 @@ class Steps(NamedTuple):
 
     def __call__(self, batch: Batch, share: float, epoch: int) -> dict[str, Tensor]:
         """One step on this process's share of a batch."""
-        with torch.autocast(batch.x.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+        half, kind = self.settings.precision == "bf16", batch.x.device.type
+        with (
+            torch.autocast(kind, torch.bfloat16, enabled=half),
+            recomputed(self.settings.recompute),
+        ):
             if self.replica is None:
                 terms = self.method.step(batch, self.optimiser, epoch)
             else:
