@@ -23,6 +23,7 @@ from gsina.methods import METHODS, Method, build_method
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.host import as_on_a_device
+from gsina.training.devices import WAITING
 
 SOURCE = Path(__file__).parents[1] / "src" / "gsina"
 #: Calls that wait for the device or move data off it.
@@ -32,13 +33,6 @@ HOT = sorted(
     {*(SOURCE / "ops").rglob("*.py"), *(SOURCE / "nn").rglob("*.py")}
     - {SOURCE / "ops" / "checks.py"}
 )
-#: What waits for the device in a training step, and why. All else does not.
-WAITING = {
-    "asap": "how many pairs of clusters touch each other is found by products of sparse matrices",
-    "igm": "parts of other graphs are copied, and how large those are is known only when drawn",
-    "gat": "PyG's layer looks for self-loops before it adds its own",
-    "gprgnn": "PyG's normalisation looks for self-loops before it adds its own",
-}
 #: Methods with the options that take other ways through the code.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "gsina": [

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table as RichTable
 
 from gsina.cli import show
+from gsina.cli.measurements import MEASUREMENTS, run_measurement
 from gsina.cli.options import Device, Threads, check_device, command, numbers, use_threads
 from gsina.cli.progress import Bar, load_with_bar
 from gsina.errors import InputError
@@ -58,7 +59,8 @@ def bench(
         bool, typer.Option("--measure", help="Only measure how long an epoch of each kind takes.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few batches, nothing is kept; only for runtime.")
+        bool,
+        typer.Option("--quick", help="A few batches, nothing is kept; for runtime and memory."),
     ] = False,
     results: ResultsFolder = RESULTS,
     out: Annotated[
@@ -74,7 +76,8 @@ def bench(
     interrupted, by Ctrl-C or otherwise, continues from its last epoch. Cells without data are named
     and left out. `gsina report` makes the table.
 
-    Tables: {tables}. Measurements without a grid of runs: convergence, runtime.
+    Tables: {tables}. Measurements without a grid of runs: {measurements}. [bold]device[/]
+    checks a GPU in a minute or two, and writes a report to send back.
 
     \b
     [bold]Examples[/]
@@ -84,12 +87,14 @@ def bench(
     gsina bench gsat --only molhiv --measure
     gsina bench convergence
     gsina bench runtime
+    gsina bench memory
+    gsina bench device --device cuda
     """
     use_threads(threads)
     from gsina.errors import check_name
     from gsina.paper.tables import make_table
 
-    check_name(table, [*TABLES, "convergence", "runtime"], "table")
+    check_name(table, [*TABLES, *MEASUREMENTS], "table")
     given = {
         "--only": only,
         "--seeds": seeds,
@@ -102,15 +107,8 @@ def bench(
         "--device": device,
     }
     _check_options(table, [name for name, value in given.items() if value])
-    if table == "convergence":
-        from gsina.paper.studies.convergence import write_convergence
-
-        folder = out or Path("docs")
-        write_convergence(folder, results / "convergence.json")
-        show.say(f"the figure and its page are in {folder}")
-        return
-    if table == "runtime":
-        _runtime(results, quick)
+    if table in MEASUREMENTS:
+        run_measurement(table, results, quick=quick, out=out, device=device)
         return
     if ray is None:
         check_device(device)
@@ -151,7 +149,11 @@ def bench(
         raise typer.Exit(1)
 
 
-bench.__doc__ = (bench.__doc__ or "").replace("{tables}", ", ".join(TABLES))
+bench.__doc__ = (
+    (bench.__doc__ or "")
+    .replace("{tables}", ", ".join(TABLES))
+    .replace("{measurements}", ", ".join(MEASUREMENTS))
+)
 
 
 def open_results(folder: Path) -> Results:
@@ -169,35 +171,12 @@ def open_results(folder: Path) -> Results:
 def _check_options(table: str, given: list[str]) -> None:
     """Refuse options that would do nothing."""
     grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure", "--device"]
-    kept = {"convergence": ["--out"], "runtime": ["--quick"]}.get(table, grid)
+    kept = MEASUREMENTS.get(table, grid)
     for name in given:
         if name not in kept:
             raise InputError(f"{name} is not for the table {table}; leave it out.")
         if "--measure" in given and name not in ("--measure", "--only"):
             raise InputError(f"{name} does nothing beside --measure; leave it out.")
-
-
-def _runtime(results: Path, quick: bool) -> None:
-    """Measure the runtime table, show it, and keep it unless it was quick."""
-    from gsina.files import save_json
-    from gsina.paper.report.runtime import runtime_markdown
-    from gsina.paper.studies.runtime import begun_file, begun_runtime, measure, save_runtime
-
-    if quick:
-        show.say(runtime_markdown(measure(quick=True, tell=show.say)))
-        show.say("a quick run is not kept.")
-        return
-    open_results(results)
-    with show.on_interrupt(
-        "interrupted; finished datasets are kept, and the same command continues."
-    ):
-        content = measure(
-            begun=begun_runtime(results),
-            keep=lambda content: save_json(begun_file(results), content),
-            tell=show.say,
-        )
-    show.say(runtime_markdown(content))
-    show.say(f"kept in {save_runtime(results, content)}")
 
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
