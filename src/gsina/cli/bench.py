@@ -12,11 +12,11 @@ import typer
 from rich.table import Table as RichTable
 
 from gsina.cli import show
-from gsina.cli.measurements import MEASUREMENTS, run_measurement
 from gsina.cli.options import Device, Threads, check_device, command, numbers, use_threads
 from gsina.cli.progress import Bar, load_with_bar
 from gsina.errors import InputError
 from gsina.metrics import metric_label, metric_text
+from gsina.paper.studies.measurements import MEASUREMENTS, run_measurement
 from gsina.paper.tables import TABLES
 
 if TYPE_CHECKING:
@@ -108,7 +108,13 @@ def bench(
     }
     _check_options(table, [name for name, value in given.items() if value])
     if table in MEASUREMENTS:
-        run_measurement(table, results, quick=quick, out=out, device=device)
+        open_results(results)
+        with show.on_interrupt(
+            "interrupted; what is finished is kept, and the same command continues."
+        ):
+            well = run_measurement(table, results, show.say, quick=quick, out=out, device=device)
+        if not well:
+            raise typer.Exit(1)
         return
     if ray is None:
         check_device(device)

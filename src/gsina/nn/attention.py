@@ -24,7 +24,7 @@ from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.host import widest
-from gsina.ops.instance_norm import instance_norm
+from gsina.ops.instance_norm import standardise as standardise
 from gsina.ops.shared import whole_batch
 from gsina.ops.soft_top_r import (
     Regulariser,
@@ -161,10 +161,10 @@ class GraphSinkhornAttention(nn.Module):
         """Make the temperature part of the state, for those who change it in training."""
         self.saved_temperature = torch.tensor(self._temperature, dtype=torch.float64)
 
-    def _apply(self, fn: Any, recurse: bool = True) -> Self:
-        """Move or convert all but the temperature: the host reads it in every step."""
+    def _apply(self, *given: Any) -> Self:
+        """Move all but the temperature: the host reads it in every step."""
         saved, self.saved_temperature = self.saved_temperature, None
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        super()._apply(*given)  # type: ignore[no-untyped-call]
         self.saved_temperature = saved
         return self
 
@@ -363,13 +363,6 @@ def _per_group(ratio: float | Tensor, groups: Groups, like: Tensor) -> Tensor:
     if isinstance(ratio, Tensor):
         return ratio
     return like.new_full((groups.num,), ratio, dtype=widest(like.device))
-
-
-def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
-    """Scores ``[E]`` with mean 0 and unbiased variance 1 in every group; 0 where all are equal."""
-    scores = scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
-    runs, order = groups.in_runs
-    return instance_norm(scores, groups if order is not None else runs, eps, correction=1)
 
 
 def node_attention(

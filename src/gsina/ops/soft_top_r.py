@@ -22,6 +22,7 @@ from gsina.ops.solvers.dual import solve_dual
 from gsina.ops.solvers.dual32 import solve_dual32
 from gsina.ops.solvers.quadratic import project, quadratic_weights
 from gsina.ops.solvers.sinkhorn import sinkhorn
+from gsina.ops.triton import weights as triton
 
 Regulariser = Literal["entropic", "quadratic"]
 REGULARISERS = ("entropic", "quadratic")
@@ -209,6 +210,11 @@ class _ExactWeights(torch.autograd.Function):
         if not torch.compiler.is_compiling():
             runs, order = groups.in_runs
             groups = runs if order is None else groups  # quicker sums
+        once = not torch.is_grad_enabled() and not ctx.needs_input_grad[1]
+        if once and triton.available(weights):
+            found = triton.gradient(weights, complement, grad, ctx.groups)
+            if found is not None:
+                return found, None, None
         v = weights * complement
         total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
         pull = groups.sum(v * grad) / total
@@ -218,6 +224,10 @@ class _ExactWeights(torch.autograd.Function):
 
 def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
     """The weights and their complements; on devices in a fixed number of steps of float32."""
+    if triton.available(logits):
+        solved = triton.solve(logits, ratio, groups)
+        if solved is not None:
+            return solved
     if logits.dtype == torch.float32 and not at_hand(logits):
         found = solve_dual32(logits, ratio, groups)
     else:

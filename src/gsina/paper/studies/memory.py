@@ -58,6 +58,20 @@ def measure_memory(
     return {"batch": size, "network": sizes, "rows": rows, **provenance(device)}
 
 
+def memory_markdown(content: dict[str, Any]) -> str:
+    """The table of a measurement, and what it is of."""
+    lines = ["| network | method | bytes per edge | with `--recompute` |", "|---|---|---:|---:|"]
+    for row in content["rows"]:
+        plain, again = row["bytes"], row["bytes_recomputed"]
+        cells = row["backbone"], row["method"], f"{plain:,}", f"{again:,} ({again / plain:.2f})"
+        lines.append(f"| {' | '.join(cells)} |")
+    where, edges = content["hardware"]["device"], content["batch"]["edges"]
+    lines.append(
+        f"\nPeak of a training step on {where} with {edges:,} edges, beside model and batch."
+    )
+    return "\n".join(lines)
+
+
 def peak_bytes(method: Method, batch: Batch, again: bool) -> int:
     """Most bytes that forward and backward pass hold at a time beside the model and the batch."""
     with recomputed(again):

@@ -20,7 +20,7 @@ def small(monkeypatch):
 def test_memory_is_shown_and_kept(gsina, tmp_path):
     done = gsina("bench", "memory", "--quick")
     assert done.exit_code == 0
-    assert "with --recompute" in done.output
+    assert "with `--recompute`" in done.output
     assert list(tmp_path.iterdir()) == []
     assert gsina("bench", "memory").exit_code == 0
     kept = json.loads((tmp_path / "results" / "bench" / "memory-cpu.json").read_text())
