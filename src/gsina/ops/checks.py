@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.ops.groups import Groups
-from gsina.ops.host import widest
+from gsina.ops.host import is_mapped, widest
 
 #: Largest score in units of the temperature; beyond it the weights lose their exactness.
 LARGEST = 1e9
@@ -25,6 +25,8 @@ def check_input(
     num_groups: int | None,
 ) -> Groups:
     """Refuse bad input with a ``ValueError``; return the groups.
+
+    Inside ``torch.func.vmap`` numbers cannot be looked at, and are taken to be right.
 
     All numbers are looked at in one question to the device, and again only to say what is wrong.
     """
@@ -56,7 +58,9 @@ def check_input(
         if index is not None:
             low, high = index.aminmax()
             good.append((low >= 0) & (high < groups.num))
-    if not bool(torch.stack(good).all()):
+    well = torch.stack(good).all()
+    mapped = not torch.compiler.is_compiling() and is_mapped(well)
+    if not mapped and not bool(well):
         _explain(values, share, tau, groups)
     return groups
 

@@ -18,7 +18,18 @@ _elsewhere = False
 
 def at_hand(values: Tensor) -> bool:
     """Whether numbers of ``values`` can be read without waiting for a device."""
-    return values.is_cpu and not _elsewhere
+    here = values.is_cpu and not _elsewhere
+    return here and (torch.compiler.is_compiling() or not is_mapped(values))
+
+
+def is_mapped(values: Tensor) -> bool:
+    """Whether ``values`` are many at once, inside ``torch.func.vmap``, and none can be read."""
+    inside = torch._C._functorch
+    while inside.is_functorch_wrapped_tensor(values):
+        if inside.is_batchedtensor(values):
+            return True
+        values = inside.get_unwrapped(values)
+    return False
 
 
 @contextmanager

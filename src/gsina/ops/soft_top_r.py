@@ -173,7 +173,8 @@ def exact_weights(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
         ratio: Shares ``[G]`` in (0, 1].
         groups: Group of every element.
     """
-    weights, _ = _ExactWeights.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
+    function = _ExactWeights if torch.compiler.is_compiling() else _Composable
+    weights, _ = function.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
     return weights  # type: ignore[no-any-return]
 
 
@@ -187,15 +188,17 @@ class _ExactWeights(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
+    def forward(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
         if torch.compiler.is_compiling():
-            weights, complement = _solve_op(logits, ratio, groups.index, groups.num)
-        else:
-            weights, complement = _solve(logits, ratio, groups)
-        ctx.groups = groups
+            return _solve_op(logits, ratio, groups.index, groups.num)  # type: ignore[no-any-return]
+        return _solve(logits, ratio, groups)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, Tensor]) -> None:
+        ctx.groups = inputs[2]
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(weights, complement)
-        return weights, complement
+        ctx.save_for_backward(*output)
+        ctx.save_for_forward(*output)
 
     @staticmethod
     def backward(
@@ -220,6 +223,49 @@ class _ExactWeights(torch.autograd.Function):
         pull = groups.sum(v * grad) / total
         grad_ratio = groups.counts(pull) * pull if ctx.needs_input_grad[1] else None
         return v * (grad - groups.spread(pull)), grad_ratio, None
+
+
+class _Composable(_ExactWeights):
+    """The same inside ``torch.func``: forward derivatives by the same formula, and ``vmap``.
+
+    ``torch.compile`` knows no functions with these.
+    """
+
+    @staticmethod
+    def jvp(
+        ctx: Any, of_logits: Tensor | None, of_ratio: Tensor | None, _: None
+    ) -> tuple[Tensor, Tensor]:
+        weights, complement = ctx.saved_tensors
+        groups: Groups = ctx.groups
+        v = weights * complement
+        total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
+        change = torch.zeros_like(v)
+        if of_logits is not None:
+            change = v * (of_logits - groups.spread(groups.sum(v * of_logits) / total))
+        if of_ratio is not None:
+            share = groups.counts(total) * of_ratio.to(v.dtype) / total
+            change = change + v * groups.spread(share)
+        return change, -change
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Any, logits: Tensor, ratio: Tensor, groups: Groups
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        """As many groups as there are problems, each with its own."""
+        size = info.batch_size
+        given = (logits, in_dims[0], groups.size), (ratio, in_dims[1], groups.num)
+        flat = [
+            (one.expand(size, *one.shape) if dim is None else one.movedim(dim, 0)).reshape(-1)
+            for one, dim, _ in given
+        ]
+        device = logits.device
+        index = torch.zeros(groups.size, dtype=torch.long, device=device)
+        index = index if groups.index is None else groups.index
+        index = index + groups.num * torch.arange(size, device=device).unsqueeze(1)
+        several = Groups(index.flatten(), size * groups.num, size * groups.size)
+        found = _Composable.apply(*flat, several)  # type: ignore[no-untyped-call]
+        weights, complement = (one.view(size, groups.size) for one in found)
+        return (weights, complement), (0, 0)
 
 
 def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
