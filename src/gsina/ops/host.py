@@ -18,8 +18,15 @@ _elsewhere = False
 
 def at_hand(values: Tensor) -> bool:
     """Whether numbers of ``values`` can be read without waiting for a device."""
-    here = values.is_cpu and not _elsewhere
-    return here and (torch.compiler.is_compiling() or not is_mapped(values))
+    if torch.compiler.is_compiling():
+        return values.is_cpu and not _elsewhere and not _is_exporting()
+    return values.is_cpu and not _elsewhere and not is_mapped(values)
+
+
+def _is_exporting() -> bool:
+    """Whether ``torch.export`` looks on, which knows no numbers; older versions cannot say."""
+    ask = getattr(torch.compiler, "is_exporting", None)
+    return ask is not None and bool(ask())
 
 
 def is_mapped(values: Tensor) -> bool:
