@@ -1,4 +1,4 @@
-"""Ensembles behind an estimator."""
+"""Ensembles and devices behind an estimator."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 from estimator_cases import FEW, nodes, shapes
 from gsina import GraphClassifier, GraphRegressor, NodeClassifier
+from gsina.errors import InputError
 
 
 def test_an_ensemble_answers_with_the_mean_of_its_members(tmp_path):
@@ -48,3 +49,16 @@ def test_one_model_has_no_spread():
         model.spread(graphs)
     with pytest.raises(ValueError, match="ensemble must be a whole number"):
         GraphClassifier(**FEW, ensemble=0).fit(graphs, labels)
+
+
+@pytest.mark.parametrize("kind", [GraphClassifier, NodeClassifier])
+def test_a_device_is_a_parameter(kind, tmp_path):
+    graphs, labels = (nodes(), None) if kind is NodeClassifier else shapes(24)
+    few = {**FEW, "batch_size": None} if kind is NodeClassifier else FEW
+    with pytest.raises(InputError, match="no device xpu:63 here"):
+        kind(**few, device="xpu:63").fit(graphs, labels)
+    model = kind(**few, device="cpu").fit(graphs, labels)
+    model.save(tmp_path)
+    assert kind.load(tmp_path, device="cpu").device == "cpu"
+    with pytest.raises(InputError, match="no device xpu:63 here"):
+        kind.load(tmp_path, device="xpu:63")

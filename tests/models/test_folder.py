@@ -86,6 +86,23 @@ def test_it_comes_back_the_same(model, tmp_path):
     ]
 
 
+def test_a_model_is_loaded_onto_any_device(model, tmp_path, monkeypatch):
+    """The meta device stands for one that is not there; where weights come from is not kept."""
+    save_model(tmp_path, model)
+    monkeypatch.setattr("gsina.models.folder.choose_device", torch.device)
+    there = load_model(tmp_path, device="meta")
+    assert {value.device.type for value in there.method.parameters()} == {"meta"}
+    here = load_model(tmp_path)
+    assert {value.device.type for value in here.method.parameters()} == {"cpu"}
+    assert "device" not in (tmp_path / "model.json").read_text()
+
+
+def test_a_device_that_is_not_there_is_named(model, tmp_path):
+    save_model(tmp_path, model)
+    with pytest.raises(InputError, match="no device xpu:63 here, only"):
+        load_model(tmp_path, device="xpu:63")
+
+
 def test_identical_predictions_in_a_new_process(model, tmp_path):
     save_model(tmp_path / "model", model)
     graphs = tiny.motifs(3, "test")

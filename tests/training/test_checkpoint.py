@@ -42,7 +42,7 @@ def trained() -> tuple[nn.Module, torch.optim.Optimizer]:
 def checkpoint(epoch: int = 3) -> Checkpoint:
     model, optimiser = trained()
     progress = {"epoch": epoch, "history": [{"val": {"roc_auc": float("nan")}}]}
-    rng = rng_states(torch.Generator().manual_seed(5))
+    rng = rng_states(torch.Generator().manual_seed(5), torch.device("cpu"))
     return Checkpoint(copy_weights(model), {}, optimiser.state_dict(), rng, progress)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,11 @@ import typer
 from rich.table import Table as RichTable
 
 from gsina.cli import show
-from gsina.cli.options import Threads, command, numbers, use_threads
+from gsina.cli.options import Device, Threads, check_device, command, numbers, use_threads
 from gsina.cli.progress import Bar, load_with_bar
 from gsina.errors import InputError
 from gsina.metrics import metric_label, metric_text
+from gsina.paper.studies.measurements import MEASUREMENTS, run_measurement
 from gsina.paper.tables import TABLES
 
 if TYPE_CHECKING:
@@ -23,14 +25,6 @@ if TYPE_CHECKING:
     from gsina.paper.tables.table import Cell, Table
     from gsina.runs.job import Job
 
-#: What is measured without a grid of runs, and the options that each understands.
-MEASUREMENTS = {
-    "convergence": ("--out",),
-    "runtime": ("--quick",),
-    "coverage": ("--only", "--seeds", "--out"),
-}
-#: Where pages go.
-PAGES = Path("docs")
 #: What is said after Ctrl-C.
 KEPT = "interrupted; what is finished is kept, and the same command continues from here."
 
@@ -68,7 +62,8 @@ def bench(
         bool, typer.Option("--measure", help="Only measure how long an epoch of each kind takes.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few batches, nothing is kept; only for runtime.")
+        bool,
+        typer.Option("--quick", help="A few batches, nothing is kept; for runtime and memory."),
     ] = False,
     results: ResultsFolder = RESULTS,
     out: Annotated[
@@ -77,6 +72,7 @@ def bench(
             "--out", help="Folder of the page; by default docs. Only for convergence and coverage."
         ),
     ] = None,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Run a table of the paper, cell by cell and seed by seed.
@@ -85,7 +81,8 @@ def bench(
     interrupted, by Ctrl-C or otherwise, continues from its last epoch. Cells without data are named
     and left out. `gsina report` makes the table.
 
-    Tables: {tables}. Measurements without a grid of runs: convergence, runtime, coverage.
+    Tables: {tables}. Measurements without a grid of runs: {measurements}. [bold]device[/]
+    checks a GPU in a minute or two, and writes a report to send back.
 
     \b
     [bold]Examples[/]
@@ -96,6 +93,8 @@ def bench(
     gsina bench convergence
     gsina bench runtime
     gsina bench coverage --only bace --seeds 0,1,2
+    gsina bench memory
+    gsina bench device --device cuda
     """
     use_threads(threads)
     from gsina.errors import check_name
@@ -111,22 +110,29 @@ def bench(
         "--measure": measure,
         "--quick": quick,
         "--out": out,
+        "--device": device,
     }
     _check_options(table, [name for name, value in given.items() if value])
     wanted = None if seeds is None else numbers(seeds)
-    if table == "convergence":
-        from gsina.paper.studies.convergence import write_convergence
-
-        write_convergence(out or PAGES, results / "convergence.json")
-        show.say(f"the figure and its page are in {out or PAGES}")
+    if table in MEASUREMENTS:
+        open_results(results)
+        with show.on_interrupt(KEPT):
+            well = run_measurement(
+                table,
+                results,
+                show.say,
+                quick=quick,
+                out=out,
+                device=device,
+                only=only or [],
+                seeds=wanted,
+            )
+        if not well:
+            raise typer.Exit(1)
         return
     store = open_results(results)
-    if table == "runtime":
-        _runtime(results, quick)
-        return
-    if table == "coverage":
-        _coverage(results, only or [], wanted, out or PAGES)
-        return
+    if ray is None:
+        check_device(device)
     from gsina.paper.tables.tuned_cells import jobs_of, parts, resolve, save_choices
 
     chosen = make_table(table).select(only or [], wanted)
@@ -148,7 +154,7 @@ def bench(
         while waiting := [
             job for job in _waiting(part, store, failed) if job.recipe.data.name not in missing
         ]:
-            failed |= _run(resolve(part, store), waiting, store, jobs, ray)
+            failed |= _run(resolve(part, store), waiting, store, jobs, ray, device)
     save_choices(make_table(table), store)  # of all cells, as the file is rewritten
     where: list[str | Path] = [] if results == RESULTS else ["--results", results]
     show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")
@@ -165,7 +171,11 @@ def bench(
         raise typer.Exit(1)
 
 
-bench.__doc__ = (bench.__doc__ or "").replace("{tables}", ", ".join(TABLES))
+bench.__doc__ = (
+    (bench.__doc__ or "")
+    .replace("{tables}", ", ".join(TABLES))
+    .replace("{measurements}", ", ".join(MEASUREMENTS))
+)
 
 
 def open_results(folder: Path) -> Results:
@@ -182,43 +192,13 @@ def open_results(folder: Path) -> Results:
 
 def _check_options(table: str, given: list[str]) -> None:
     """Refuse options that would do nothing."""
-    grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure"]
-    kept = MEASUREMENTS.get(table, tuple(grid))
+    grid = ["--only", "--seeds", "--jobs", "--ray", "--dry-run", "--measure", "--device"]
+    kept = MEASUREMENTS.get(table, grid)
     for name in given:
         if name not in kept:
             raise InputError(f"{name} is not for the table {table}; leave it out.")
         if "--measure" in given and name not in ("--measure", "--only"):
             raise InputError(f"{name} does nothing beside --measure; leave it out.")
-
-
-def _runtime(results: Path, quick: bool) -> None:
-    """Measure the runtime table, show it, and keep it unless it was quick."""
-    from gsina.files import save_json
-    from gsina.paper.report.runtime import runtime_markdown
-    from gsina.paper.studies.runtime import begun_file, begun_runtime, measure, save_runtime
-
-    if quick:
-        show.say(runtime_markdown(measure(quick=True, tell=show.say)))
-        show.say("a quick run is not kept.")
-        return
-    with show.on_interrupt(KEPT):
-        content = measure(
-            begun=begun_runtime(results),
-            keep=lambda content: save_json(begun_file(results), content),
-            tell=show.say,
-        )
-    show.say(runtime_markdown(content))
-    show.say(f"kept in {save_runtime(results, content)}")
-
-
-def _coverage(results: Path, only: list[str], seeds: list[int] | None, out: Path) -> None:
-    """Measure how often sets and intervals hold the truth, and write the page."""
-    from gsina.paper.report.coverage import write_page
-    from gsina.paper.studies.coverage import SEEDS, measure, save_coverage
-
-    with show.on_interrupt(KEPT):
-        content = measure(SEEDS if seeds is None else seeds, results, only=only, tell=show.say)
-    show.say(f"kept in {save_coverage(results, content)}; page: {write_page(out, content)}")
 
 
 def _waiting(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
@@ -375,12 +355,18 @@ class _Grid:
 
 
 def _run(
-    table: Table, waiting: list[Job], store: Results, processes: int, cluster: str | None
+    table: Table,
+    waiting: list[Job],
+    store: Results,
+    processes: int,
+    cluster: str | None,
+    device: str | None,
 ) -> set[str]:
     """Run jobs and return the names of those that did not finish."""
     from gsina.paper.grid.runner import run_jobs
 
     grid = _Grid(table, len(waiting))
+    waiting = [replace(job, recipe=job.recipe.on_device(device)) for job in waiting]
     failed = set()
     with show.on_interrupt(KEPT), grid.bar:
         ended = run_jobs(

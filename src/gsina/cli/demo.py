@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from gsina.cli import show
-from gsina.cli.options import Threads, command, use_threads
+from gsina.cli.options import Device, Threads, check_device, command, use_threads
 from gsina.cli.progress import Epochs
 from gsina.metrics import metric_text
 
@@ -34,6 +34,7 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="A few graphs and two epochs, only to see that it runs.")
     ] = False,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Train plain networks and GSINA on Spurious-Motif and draw what GSINA found.
@@ -48,6 +49,7 @@ def demo(
     gsina demo --seed 1 --out demo-1
     """
     use_threads(threads)
+    check_device(device)
     started = time.perf_counter()
     from gsina.files import save_json
     from gsina.runs.folder import check_folder
@@ -55,7 +57,7 @@ def demo(
     check_folder(out)
     picture = out / "subgraphs.png"
     with show.on_interrupt("interrupted; nothing is kept, so start the demo again."):
-        runs = _train(seed, quick)
+        runs = _train(seed, quick, device)
         for name, finished in runs.items():
             save_json(out / f"{name}.json", finished.result)
         _draw(picture, runs["gsina"])
@@ -64,7 +66,7 @@ def demo(
     _conclude(picture, seed, quick, time.perf_counter() - started)
 
 
-def _train(seed: int, quick: bool) -> dict[str, Run]:
+def _train(seed: int, quick: bool, device: str | None) -> dict[str, Run]:
     from gsina.datasets.catalog import load_dataset
     from gsina.runs.run import run
 
@@ -79,7 +81,7 @@ def _train(seed: int, quick: bool) -> dict[str, Run]:
     runs = {}
     for name, recipe in _recipes(data, epochs).items():
         with Epochs(name, recipe.optimiser.epochs, dataset.task.metric) as bar:
-            runs[name] = run(recipe, seed, dataset=dataset, listeners=[bar])
+            runs[name] = run(recipe, seed, dataset=dataset, device=device, listeners=[bar])
     return runs
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads
+from gsina.cli.options import Device, Threads
 from gsina.cli.predict import Edges, File, Force, Nodes, Raw, Run, Smiles, check_out, open_model
 from gsina.cli.progress import Count
 
@@ -40,6 +40,7 @@ def embed(
     edges: Edges = None,
     raw: Raw = False,
     force: Force = False,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Write the vector that a trained model predicts from, for every row of a file.
@@ -57,7 +58,7 @@ def embed(
     gsina embed run --nodes nodes.csv --edges edges.csv -o vectors.npy
     """
     check_out(out, (), force, SUFFIXES)  # before torch is imported
-    model, files = open_model(run, file, nodes, edges, threads)
+    model, files = open_model(run, file, nodes, edges, threads, device)
     from gsina.models.embed import check_parquet, embed_files, index_file
 
     check_out(out, files, force, SUFFIXES)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads
+from gsina.cli.options import Device, Threads
 from gsina.cli.predict import Edges, File, Force, Nodes, Run, Smiles, check_out, open_model
 from gsina.cli.progress import Count
 
@@ -32,6 +32,7 @@ def explain(
     nodes: Nodes = None,
     edges: Edges = None,
     force: Force = False,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Write a page that shows which part of each graph the model looks at.
@@ -46,7 +47,7 @@ def explain(
     gsina explain run --nodes nodes.csv --edges edges.csv -o page.html
     gsina explain run graph.pt -o page.html
     """
-    model, files = open_model(run, file, nodes, edges, threads)
+    model, files = open_model(run, file, nodes, edges, threads, device)
     from gsina.explain.new_data import explain_files
 
     check_out(out, files, force)

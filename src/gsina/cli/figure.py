@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import DataOptions, Threads, numbers, pairs, use_threads
+from gsina.cli.options import (
+    DataOptions,
+    Device,
+    Threads,
+    check_device,
+    numbers,
+    pairs,
+    use_threads,
+)
 from gsina.metrics import metric_text
 
 figure = typer.Typer(
@@ -27,6 +35,7 @@ def gallery(
     columns: Annotated[int | None, typer.Option(min=1, help="Graphs per class.")] = None,
     max_nodes: Annotated[int, typer.Option(min=1, help="Skip larger graphs.")] = 40,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of graphs.")] = 0,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Draw the extracted subgraphs of a few graphs of every class.
@@ -45,7 +54,7 @@ def gallery(
 
     path = run / "gallery.png" if out is None else out
     options: dict[str, Any] = {"columns": columns, "max_nodes": max_nodes, "seed": seed}
-    drawn = draw_gallery(load_run(run), path, split=split, **options)
+    drawn = draw_gallery(load_run(run, device or "cpu"), path, split=split, **options)
     show.say(f"{len(drawn)} graphs of the {split} split are drawn in {path}")
 
 
@@ -60,6 +69,7 @@ def separability(
     results: Annotated[
         Path, typer.Option("--results", help="JSON file of the numbers.", show_default=True)
     ] = Path("results/separability.json"),
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Train GSAT, DIR and GSINA, and draw and measure how they separate edges.
@@ -74,6 +84,7 @@ def separability(
     gsina figure separability --seeds 0,1,2
     """
     use_threads(threads)
+    check_device(device)
     from gsina.paper.figures.separability import write_figure_one
     from gsina.runs.recipe import Recipe
 
@@ -87,6 +98,12 @@ def separability(
     kept = "interrupted; finished epochs are kept, and the same command continues from here."
     with show.on_interrupt(kept):
         written = write_figure_one(
-            out, results, numbers(seeds), data=data, on_epoch=on_epoch, **settings
+            out,
+            results,
+            numbers(seeds),
+            data=data,
+            device=device,
+            on_epoch=on_epoch,
+            **settings,
         )
     show.say(f"written: {', '.join(map(str, written))}")

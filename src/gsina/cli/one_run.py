@@ -44,7 +44,7 @@ def run_one(plan: PlannedRun, resume: bool, force: bool, threads: int | None) ->
     from gsina.training.distributed import join
     from gsina.training.versions import versions
 
-    ranks = join(versions())
+    ranks = join(versions(), plan.recipe.run.device)
     if not ranks.first:  # one of the other processes, which write and print nothing
         ranks.agree("")  # the first process prepares the data for all
         run(plan.recipe, plan.seed, out=plan.out, resume=resume, ranks=ranks)

@@ -30,6 +30,14 @@ Threads = Annotated[
         show_default=False,
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|cpu|cuda[:N]|mps|xpu",
+        help="Where to compute: auto takes the best there is; by default the CPU.",
+        show_default=False,
+    ),
+]
 MethodName = Annotated[
     str | None, typer.Option("--method", "-m", help="Method, see gsina methods; by default gsina.")
 ]
@@ -87,6 +95,17 @@ def use_threads(threads: int | None) -> None:
         # gives the same numbers on all machines of the same kind.
         threads = 1
     torch.set_num_threads(threads)
+
+
+def check_device(device: str | None) -> None:
+    """Refuse a device that is not there, before data are read.
+
+    Raises:
+        InputError: One sentence that lists those that are.
+    """
+    from gsina.training.devices import choose_device
+
+    choose_device(device or "cpu")
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gsina.cli import show
-from gsina.cli.options import Threads, use_threads
+from gsina.cli.options import Device, Threads, use_threads
 from gsina.cli.progress import Count
 from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
@@ -85,6 +85,7 @@ def predict(
     edges: Edges = None,
     raw: Raw = False,
     force: Force = False,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Predict every row of a file with a trained model.
@@ -107,7 +108,7 @@ def predict(
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
     """
-    model, files = open_model(run, file, nodes, edges, threads)
+    model, files = open_model(run, file, nodes, edges, threads, device)
     from gsina.models.answers import decision
     from gsina.models.predict import edges_file, predict_files
     from gsina.models.uncertainty.conformal import check_coverage
@@ -151,7 +152,12 @@ def predict(
 
 
 def open_model(
-    run: Path, file: Path | None, nodes: Path | None, edges: Path | None, threads: int | None
+    run: Path,
+    file: Path | None,
+    nodes: Path | None,
+    edges: Path | None,
+    threads: int | None,
+    device: str | None = None,
 ) -> tuple[Model, tuple[Path, ...]]:
     """The model of a run, and the files that it is to read; all paths must exist."""
     if not run.is_dir():  # before torch is imported
@@ -163,7 +169,7 @@ def open_model(
     use_threads(threads)
     from gsina.runs.trained import load_model
 
-    model = load_model(run)
+    model = load_model(run, device=device or "cpu")
     files = tuple(path for path in (nodes, edges) if path is not None)
     if model.task.level == "node":
         if file is not None and not files:

@@ -26,7 +26,7 @@ def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None
 
     recipe, seed, out, repeats = plan[:4]
     assert repeats is not None
-    if not join(versions()).alone:
+    if not join(versions(), recipe.run.device).alone:
         raise InputError(
             "several processes share one run, not --seeds or --folds; leave torchrun out, or start "
             "the runs one by one with --seed."

@@ -135,6 +135,15 @@ def train(
         bool,
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
     ] = False,
+    device: options.Device = None,
+    recompute: Annotated[
+        bool,
+        typer.Option(
+            "--recompute",
+            help="Compute states again in the backward pass: less memory, more time, the same "
+            "numbers.",
+        ),
+    ] = False,
     threads: options.Threads = None,
     *,
     file_options: FileOptions,
@@ -156,6 +165,7 @@ def train(
     gsina train molecules.csv --target active --folds 5 --out folds
     gsina train --nodes nodes.csv --edges edges.csv --label label --time year --out run
     gsina train --out run --resume
+    gsina train molecules.csv --target active --device cuda --out run
     gsina train spmotif --bias 0.5 --ratio 0.6 --seed 0 --out runs/first
     gsina train spmotif --bias 0.9 --recipe recommended
     gsina train spmotif --method gsat --set final_ratio=0.5
@@ -205,6 +215,7 @@ def train(
             "on from the seed; leave one of the two out."
         )
     plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
+    plan = plan._replace(recipe=plan.recipe.on_device(device, recompute=recompute or None))
     plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
         given = given_only(
@@ -221,6 +232,7 @@ def train(
             )
         _show(plan.recipe)
     else:
+        options.check_device(plan.recipe.run.device)
         (run_one if plan.repeats is None else run_repeats)(plan, resume, force, threads)
 
 

@@ -97,6 +97,7 @@ def tune(
         Path | None,
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),
     ] = None,
+    device: options.Device = None,
     threads: options.Threads = None,
     *,
     file_options: FileOptions,
@@ -133,10 +134,12 @@ def tune(
     )
     request.format()  # refuses a wrong name before torch is imported
     options.use_threads(threads)
+    if ray is None:  # otherwise workers compute, on devices of their own
+        options.check_device(device)
     from gsina.runs.folder import check_folder
     from gsina.tuning.study import Search, default_storage
 
-    recipe = request.recipe()
+    recipe = request.recipe().on_device(device)
     folder = out or _default_folder(recipe)
     check_folder(folder)
     loaded = recipe.judge(load_with_bar(recipe.data))

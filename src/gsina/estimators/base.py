@@ -100,6 +100,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         trees: Whether boosted trees on the features of whole graphs answer beside the network, and
             the mean counts; ``False`` gives the features to the network. ``"auto"``: where
             molecules have such ``features``.
+        device: Where to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -133,6 +134,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         features: str | Sequence[str] | None = AUTO,
         ensemble: int = 1,
         trees: bool | str = "auto",
+        device: str = "cpu",
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -154,6 +156,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.features = features
         self.ensemble = ensemble
         self.trees = trees
+        self.device = device
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -230,12 +233,15 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         save_model(folder, self._model)
 
     @classmethod
-    def load(cls, folder: Path | str, backbone: OwnBackbone | None = None) -> Self:
+    def load(
+        cls, folder: Path | str, backbone: OwnBackbone | None = None, device: str = "cpu"
+    ) -> Self:
         """Read a model folder, of :meth:`save` or of ``gsina train``.
 
         Args:
             folder: The folder.
             backbone: The network of a model that was fitted with one of the user's own.
+            device: Where to compute; where the model was trained does not matter.
         """
 
         def own(made: Architecture) -> NetworkSpec:
@@ -243,9 +249,9 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             widths = made.node_channels, made.edge_channels
             return own_spec(backbone, *widths, made.backbone_options, made.seen_channels)
 
-        model = load_model(folder, None if backbone is None else own)
+        model = load_model(folder, None if backbone is None else own, device=device)
         cls._check_task(model.task, "model")
-        params = parameters_of(model, cls._get_param_names())
+        params = parameters_of(model, cls._get_param_names()) | {"device": device}
         estimator = cls(**params if backbone is None else params | {"backbone": backbone})
         estimator._keep(model, [])
         return estimator
@@ -365,7 +371,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             ensemble=self.ensemble,
             trees=bool(trees),
         )
-        trained = train_model(dataset, plan, listeners=[OnEpoch(log_epoch)] if self.verbose else [])
+        listeners = [OnEpoch(log_epoch)] if self.verbose else []
+        trained = train_model(dataset, plan, device=self.device, listeners=listeners)
         self._keep(trained.model, trained.records)
         self.notes_ = dataset.notes
 

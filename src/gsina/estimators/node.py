@@ -67,6 +67,7 @@ class NodeEstimator(GraphEstimator):
         class_weight: str | dict[Any, float] | None = None,
         metric: str | None = AUTO,
         ensemble: int = 1,
+        device: str = "cpu",
     ) -> None:
         self.neighbours = neighbours
         super().__init__(
@@ -88,6 +89,7 @@ class NodeEstimator(GraphEstimator):
             class_weight,
             metric,
             ensemble=ensemble,
+            device=device,
         )
         # No parameters here: features of whole molecules say nothing about nodes.
         del self.features, self.trees

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from gsina.graphs.fields import EDGE, LABEL, NODE, GraphFields, columns, read_py
 from gsina.graphs.pyg import holds_graphs, one_by_one
 from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups
+from gsina.ops.host import count_members
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Batch(GraphFields):
         label_weight: What every label counts in the loss, in the shape of ``y``; ``None``: all 1.
         reverse: Index of the opposite edge of every edge, itself where there is none ``[E]``;
             ``None`` if no edge has an opposite.
+        inside: Nodes that are in the graphs ``[N]``, bool; ``None`` for all. Others stand for the
+            nodes and edges that a subgraph leaves out where its size is not known beforehand, see
+            :func:`~gsina.nn.subgraph.edge_subgraph`; edges between them are in no graph.
+        most_nodes: Nodes of the largest graph, if it was counted before the batch was moved.
     """
 
     # No level for those that hold numbers of nodes or edges: a selection has to renumber them.
@@ -43,6 +48,8 @@ class Batch(GraphFields):
     y: Tensor | None = field(default=None, metadata=LABEL)
     label_weight: Tensor | None = field(default=None, metadata=LABEL)
     reverse: Tensor | None = None
+    inside: Tensor | None = field(default=None, metadata=NODE)
+    most_nodes: int | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -54,6 +61,14 @@ class Batch(GraphFields):
         """Number of edges E."""
         return self.edge_index.size(1)
 
+    @property
+    def largest(self) -> int:
+        """Nodes of the largest graph, known on the host."""
+        if self.most_nodes is None:
+            counts = count_members(self.node_graph, self.num_graphs)
+            return int(counts.max()) if self.num_graphs else 0
+        return self.most_nodes
+
     @cached_property
     def node_groups(self) -> Groups:
         """The nodes of each graph, for sums over graphs."""
@@ -61,7 +76,11 @@ class Batch(GraphFields):
 
     @cached_property
     def edge_groups(self) -> Groups:
-        """The edges of each graph, for sums over graphs."""
+        """The edges of each graph, for sums over graphs; of those in no graph one more group."""
+        if self.inside is not None:
+            inside = self.inside.index_select(0, self.edge_index[0])
+            graph = torch.where(inside, self.edge_graph, self.num_graphs)
+            return Groups(graph, self.num_graphs + 1, self.num_edges)
         if self.num_graphs == 1:  # a large graph: sums need no index, and are exact
             return Groups.single(self.num_edges)
         return Groups(self.edge_graph, self.num_graphs, self.num_edges)
@@ -74,13 +93,25 @@ class Batch(GraphFields):
         return self.y
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Batch:
-        """A copy with every tensor on ``device``."""
+        """A copy with every tensor on ``device``; what is known of it on the host stays known."""
         moved: dict[str, Any] = {
             field.name: value.to(device, non_blocking=non_blocking)
             for field in fields(self)
             if isinstance(value := getattr(self, field.name), Tensor)
         }
+        leaves = torch.device(device).type != "cpu" and self.node_graph.is_cpu
+        if self.most_nodes is None and leaves:
+            moved["most_nodes"] = self.largest
         return replace(self, **moved)
+
+    def pin_memory(self) -> Batch:
+        """A copy in memory that a GPU can read by itself, so that nobody waits for ``to``."""
+        pinned: dict[str, Any] = {
+            field.name: value.pin_memory()
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), Tensor)
+        }
+        return replace(self, **pinned)
 
     @classmethod
     def from_pyg(cls, data: Any) -> Batch:
@@ -114,7 +145,7 @@ class Batch(GraphFields):
             edge_graph=edge_graph,
             num_graphs=num_graphs,
             reverse=reverse_edges(edge_index, num_nodes),
-            **parts,
+            **cast(dict[str, Any], parts),
         )
 
     def to_pyg(self) -> Any:

@@ -21,6 +21,7 @@ from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.ops.adjacency import SortedEdges, adjacency
 from gsina.ops.edges import reverse_edges
+from gsina.ops.host import widest
 from gsina.ops.ragged import gather_groups
 
 #: Numbers of the edges, ascending, that are sampled for some seed nodes.
@@ -54,8 +55,10 @@ def sampled_batches(
             f"all edges), got {size} and {list(neighbours)}."
         )
     full = graphs.batch(range(len(graphs)))
-    seeds = torch.arange(full.num_nodes) if full.mask is None else full.mask.nonzero().flatten()
-    seeds = seeds[torch.randperm(seeds.numel(), generator=generator)]
+    device = full.x.device
+    seeds = torch.arange(full.num_nodes, device=device)
+    seeds = seeds if full.mask is None else full.mask.nonzero().flatten()
+    seeds = seeds[torch.randperm(seeds.numel(), generator=generator).to(device)]
     sample = make_sampler(full, neighbours, generator)
     for start in range(0, seeds.numel(), size):
         chosen = seeds[start : start + size]
@@ -102,7 +105,8 @@ def sample_edges(
     Returns:
         Numbers of the edges ``[M]``, ascending.
     """
-    reached = torch.zeros(edges.starts.numel() - 1, dtype=torch.bool)
+    device = edges.starts.device
+    reached = torch.zeros(edges.starts.numel() - 1, dtype=torch.bool, device=device)
     reached[seeds] = True
     frontier, found = seeds, []
     for limit in neighbours:
@@ -117,11 +121,12 @@ def sample_edges(
 def _pick(starts: Tensor, nodes: Tensor, limit: int, generator: torch.Generator) -> Tensor:
     """Positions of at most ``limit`` random edges of every node, in edges sorted by node."""
     position, owner, offset = gather_groups(starts.long(), nodes)
-    place = torch.arange(owner.numel()) - offset[owner]
+    place = torch.arange(owner.numel(), device=owner.device) - offset[owner]
     if limit < 0 or not bool((place >= limit).any()):
         return position
     # Shuffle within every node, and take the first ones.
-    key = owner + torch.rand(owner.numel(), generator=generator, dtype=torch.float64)
+    draw = torch.rand(owner.numel(), generator=generator, dtype=torch.float64)
+    key = owner + draw.to(owner.device, widest(owner.device))
     return position[key.argsort()][place < limit]
 
 
@@ -137,7 +142,7 @@ def subgraph(full: Batch, seeds: Tensor, edges: Tensor) -> Batch:
     nodes = torch.unique(torch.cat([seeds, ends.reshape(-1)]))
     edge_index = torch.searchsorted(nodes, ends)
     kept, node_graph = torch.unique_consecutive(full.node_graph[nodes], return_inverse=True)
-    mask = torch.zeros(nodes.numel(), dtype=torch.bool)
+    mask = torch.zeros_like(nodes, dtype=torch.bool)
     mask[torch.searchsorted(nodes, seeds)] = True
     parts = take(full, {"graph": kept, "node": nodes, "edge": edges, "label": nodes})
     parts |= {"node_graph": node_graph, "edge_graph": node_graph[edge_index[1]], "mask": mask}

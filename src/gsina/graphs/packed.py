@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +19,17 @@ from gsina.graphs.task import Level
 from gsina.ops.edges import reverse_edges
 from gsina.ops.ragged import gather_groups
 from gsina.ops.ragged import offsets as offsets
+
+#: Tensors of the host by their identity, and their copies on a device.
+Known = dict[int, tuple[Tensor, Tensor]]
+
+
+class _Sizes(NamedTuple):
+    """Rows of a batch, and nodes of its largest graph; ``None`` where they need not be known."""
+
+    nodes: int | None = None
+    edges: int | None = None
+    most_nodes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,8 @@ class PackedGraphs(GraphFields):
     node_y: Tensor | None = field(default=None, metadata=NODE)
     label_weight: Tensor | None = field(default=None, metadata=GRAPH)
     node_label_weight: Tensor | None = field(default=None, metadata=NODE)
+    #: Offsets on the host, of graphs that are on another device.
+    _host: ClassVar[tuple[Tensor, Tensor] | None] = None
 
     def __post_init__(self) -> None:
         # Selecting rows of a strided tensor copies all of it first: a batch would cost the dataset.
@@ -122,8 +136,10 @@ class PackedGraphs(GraphFields):
         ids = _as_ids(ids, len(self))
         if self.node_y is not None and ids.numel() == 1:
             return self._single(int(ids))
-        nodes, node_graph, node_start = gather_groups(self.node_ptr, ids)
-        edges, edge_graph, edge_start = gather_groups(self.edge_ptr, ids)
+        sizes = self._sizes(ids)
+        ids = ids.to(self.x.device, non_blocking=True)
+        nodes, node_graph, node_start = gather_groups(self.node_ptr, ids, sizes.nodes)
+        edges, edge_graph, edge_start = gather_groups(self.edge_ptr, ids, sizes.edges)
         parts = _of_batch(take(self, {"graph": ids, "node": nodes, "edge": edges}))
         parts["edge_index"] += node_start.index_select(0, edge_graph)
         reverse = self.reverse
@@ -134,13 +150,51 @@ class PackedGraphs(GraphFields):
             edge_graph=edge_graph,
             num_graphs=ids.numel(),
             reverse=reverse,
+            most_nodes=sizes.most_nodes,
             **parts,
         )
+
+    def to(self, device: torch.device, known: Known | None = None) -> PackedGraphs:
+        """The same graphs on a device, where :meth:`batch` assembles them without waiting for it.
+
+        Args:
+            device: The device.
+            known: Tensors that are there already; those of these graphs take their place.
+        """
+        _ = self.reverse  # found on the host, once
+        moved = copy(self)
+        found: Known = {}
+        for name, value in (*self.tensors().items(), ("reverse", self.reverse)):
+            if value is not None:
+                there = (known or {}).get(id(value)) or (value, value.to(device))
+                found[id(value)] = there
+                object.__setattr__(moved, name, there[1])
+        object.__setattr__(moved, "_host", (self.node_ptr, self.edge_ptr))
+        object.__setattr__(moved, "_singles", {})
+        if known is not None:
+            known.clear()
+            known.update(found)
+        return moved
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all tensors, opposite edges included."""
+        own = sum(value.nbytes for value in self.tensors().values())
+        return own + (0 if self.reverse is None else self.reverse.nbytes)
+
+    def _sizes(self, ids: Tensor) -> _Sizes:
+        """How large a batch will be, for graphs whose offsets are on another device."""
+        if self._host is None:
+            return _Sizes()
+        nodes, edges = (ptr.diff().index_select(0, ids) for ptr in self._host)
+        most = int(nodes.max()) if len(nodes) else 0
+        return _Sizes(int(nodes.sum()), int(edges.sum()), most)
 
     def rows_of(self, graph: int) -> dict[str, slice]:
         """Where the rows of one graph lie, by level."""
         node, edge = (
-            slice(*ptr[graph : graph + 2].tolist()) for ptr in (self.node_ptr, self.edge_ptr)
+            slice(*ptr[graph : graph + 2].tolist())
+            for ptr in self._host or (self.node_ptr, self.edge_ptr)
         )
         return {"graph": slice(graph, graph + 1), "node": node, "edge": edge}
 
@@ -158,9 +212,10 @@ class PackedGraphs(GraphFields):
             parts = _of_batch(take(self, rows))
             parts["edge_index"] = parts["edge_index"].contiguous()
             self._singles[graph] = Batch(
-                node_graph=torch.zeros(parts["x"].size(0), dtype=torch.long),
-                edge_graph=torch.zeros(parts["edge_index"].size(1), dtype=torch.long),
+                node_graph=parts["edge_index"].new_zeros(parts["x"].size(0)),
+                edge_graph=parts["edge_index"].new_zeros(parts["edge_index"].size(1)),
                 num_graphs=1,
+                most_nodes=parts["x"].size(0),
                 reverse=None if self.reverse is None else self.reverse[rows["edge"]],
                 **parts,
             )

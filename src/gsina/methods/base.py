@@ -15,6 +15,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.ops.host import at_hand
 from gsina.ops.shared import is_shared, total
 
 #: Marks a setting that was added when there were runs without it, whose default is what these did:
@@ -172,13 +173,22 @@ def _as_batch(batch: Any) -> Batch:
 def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean") -> Tensor:
     """:func:`label_loss` of a batch; at node level only of the nodes in its mask."""
     y, weight = batch.labels, batch.label_weight
-    if batch.mask is not None:
+    if batch.mask is not None and reduction == "mean" and not at_hand(logits):
+        y = _missing(y, ~batch.mask, task)  # as many rows as before: their number is known
+    elif batch.mask is not None:
         logits, y = logits[batch.mask], y[batch.mask]
         weight = None if weight is None else weight[batch.mask]
     loss = label_loss(logits, y, task, reduction, weight)
     if reduction != "mean" or not is_shared():
         return loss
     return loss * _weight(y, batch, task).to(loss.dtype)
+
+
+def _missing(y: Tensor, rows: Tensor, task: Task) -> Tensor:
+    """Labels of which those of the marked rows ``[N]`` are not known."""
+    if task.kind == "multiclass":
+        return y.masked_fill(rows, -1)
+    return y.masked_fill(rows.view(-1, *[1] * (y.dim() - 1)), torch.nan)
 
 
 def _weight(y: Tensor, batch: Batch, task: Task) -> Tensor:

@@ -177,8 +177,8 @@ class CIGA(Method):
         part = edge_subgraph(replace(batch, x=split.states), split.kept)
         nodes = part.x
         if self.config.contrast_on == "misaligned":
-            nodes = split.states[: part.num_nodes]
-        return readout(nodes, part.node_groups, "sum")
+            nodes = _misaligned(split.states, part)
+        return readout(nodes, part.node_groups, "sum", inside=part.inside)
 
     def _represent_rest(self, seen: Batch, split: Split) -> Tensor:
         live = torch.is_grad_enabled() and not self.config.detach_spurious
@@ -189,6 +189,14 @@ class CIGA(Method):
             keep_statistics(predictor) if shared else nullcontext(),
         ):
             return represent_part(predictor, seen, ~split.kept, (-split.scores).sigmoid())
+
+
+def _misaligned(states: Tensor, part: Batch) -> Tensor:
+    """The first states of the batch ``[N]``, whatever nodes they are of, for those of the part."""
+    if part.inside is None:
+        return states[: part.num_nodes]
+    place = (part.inside.cumsum(0) - 1).clamp(min=0)
+    return states.index_select(0, place)
 
 
 def hinge(losses: Tensor, bound: Tensor) -> Tensor:

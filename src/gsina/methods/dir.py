@@ -12,12 +12,11 @@ from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output, task_loss
-from gsina.methods.parts.splitting import with_features
+from gsina.methods.parts.splitting import represent_part, with_features
 from gsina.nn.attention import Attention
 from gsina.nn.norm import keep_statistics
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS, make_scorer
-from gsina.nn.subgraph import edge_subgraph
 from gsina.ops.edges import symmetrise
 from gsina.ops.hard_top_r import hard_top_r
 
@@ -164,7 +163,7 @@ class DIR(Method):
 
     def _represent(self, batch: Batch, edges: Tensor, scores: Tensor) -> Tensor:
         """Graph states ``[G, H]`` of the part that holds ``edges``."""
-        return self.predictor.represent(edge_subgraph(batch, edges), scores[edges].sigmoid())
+        return represent_part(self.predictor, batch, edges, scores.sigmoid())
 
     def _intervene(self, logits: Tensor, gates: Tensor, batch: Batch) -> Tensor:
         """Mean loss ``[G]`` of all graphs under the rest of each; one broadcast, no loop."""

@@ -12,6 +12,8 @@ from gsina.errors import InputError, check_range
 from gsina.graphs.batch import Batch
 from gsina.methods.base import PlainMethod, task_loss
 from gsina.nn.norm import keep_statistics
+from gsina.nn.subgraph import leave_out
+from gsina.ops.host import at_hand, count_members
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ class EERM(PlainMethod):
         return {"variance": losses.var(), "mean": self.config.beta_at(epoch) * losses.mean()}
 
     def _loss_of(self, batch: Batch, flips: Tensor) -> Tensor:
-        edited = flip_edges(batch, flips)
-        return task_loss(self.forward(edited).logits, edited, self.task)
+        logits = self.forward(flip_edges(batch, flips)).logits
+        return task_loss(logits[: batch.num_nodes], batch, self.task)
 
     def _teach(self, editors: Editors, batch: Batch) -> None:
         """Steps of REINFORCE for the editors; the network stays as it is."""
@@ -112,7 +114,8 @@ class View(NamedTuple):
 
     Attributes:
         chosen: Candidates of every node in the order they were drawn ``[N, edits]``.
-        flips: Entries of the adjacency as ``target * N + source`` ``[F]``, ascending.
+        flips: Entries of the adjacency as ``target * N + source`` ``[F]``, ascending; on a device
+            perhaps with -1 in front, for none.
     """
 
     chosen: Tensor
@@ -131,8 +134,8 @@ class Editors:
             raise InputError(
                 "EERM adds edges and cannot make up their features; use graphs without edge_attr."
             )
-        sizes = torch.bincount(batch.node_graph, minlength=batch.num_graphs)
-        largest = max(int(sizes.max()) - 1, 1) if sizes.numel() else 1
+        sizes = count_members(batch.node_graph, batch.num_graphs)
+        largest = max(batch.largest - 1, 1)
         width = largest if config.candidates is None else min(config.candidates, largest)
         gib = 4 * config.views * batch.num_nodes * width / 2**30
         if gib > config.max_gib:
@@ -143,7 +146,7 @@ class Editors:
             )
         self.edits = min(config.edits, width)
         self.num_nodes = batch.num_nodes
-        self.candidates, self.valid = _candidates(batch, sizes, width)
+        self.candidates, self.valid = _candidates(batch, sizes, largest, width)
         shape = (config.views, batch.num_nodes, width)
         self.logits = torch.rand(shape, device=batch.x.device)
 
@@ -156,7 +159,9 @@ class Editors:
         source = self.candidates.gather(1, chosen)
         target = torch.arange(self.num_nodes, device=source.device).unsqueeze(1)
         valid = self.valid.gather(1, chosen)
-        return View(chosen, (target * self.num_nodes + source)[valid].sort().values)
+        entries = target * self.num_nodes + source
+        flips = entries[valid] if at_hand(valid) else torch.where(valid, entries, -1).flatten()
+        return View(chosen, flips.sort().values)
 
     def log_probability(self, editor: int, view: View) -> Tensor:
         """Log-probability that the editor draws this view, in this order; a sum over nodes."""
@@ -174,14 +179,13 @@ class Editors:
         return self.logits[editor].masked_fill(without, -torch.inf)
 
 
-def _candidates(batch: Batch, sizes: Tensor, width: int) -> tuple[Tensor, Tensor]:
+def _candidates(batch: Batch, sizes: Tensor, largest: int, width: int) -> tuple[Tensor, Tensor]:
     """Other ends of every node: those at ``width`` random distances in its graph, never itself.
 
     Returns:
         Node numbers ``[N, M]`` and which of them exist ``[N, M]``: a small graph has fewer.
     """
     device = batch.x.device
-    largest = max(int(sizes.max()) - 1, 1) if sizes.numel() else 1
     order = torch.rand(batch.num_graphs, largest, device=device)
     order = order.masked_fill(torch.arange(largest, device=device) >= (sizes - 1)[:, None], 2.0)
     distance = 1 + order.argsort(1)[:, :width]
@@ -197,16 +201,26 @@ def flip_edges(batch: Batch, flips: Tensor) -> Batch:
 
     Args:
         batch: Graphs without edge features.
-        flips: Entries as ``target * N + source`` ``[F]``, ascending and each once. Where there are
-            parallel edges, all of them go.
+        flips: Entries as ``target * N + source`` ``[F]``, ascending and each once, -1 for none.
+            Where there are parallel edges, all of them go.
+
+    Returns:
+        The graphs; on a device with one node more at the end, which edges that went lead to and
+        which is not inside.
     """
     nodes = batch.num_nodes
     source, target = batch.edge_index
     keys = target * nodes + source
-    keep = ~torch.isin(keys, flips)
-    new = flips[~torch.isin(flips, keys)]
-    added = torch.stack([new % nodes, torch.div(new, nodes, rounding_mode="floor")])
-    edge_index = torch.cat([batch.edge_index[:, keep], added], dim=1)
+    keep, new = ~torch.isin(keys, flips), ~torch.isin(flips, keys)
+    added = torch.stack([flips % nodes, torch.div(flips, nodes, rounding_mode="floor")])
+    if at_hand(keep):
+        edge_index = torch.cat([batch.edge_index[:, keep], added[:, new]], dim=1)
+    else:
+        edge_index = torch.cat([batch.edge_index, added.clamp(min=0)], dim=1)
+        batch = leave_out(
+            replace(batch, edge_index=edge_index), torch.cat([keep, new & (flips >= 0)])
+        )
+        edge_index = batch.edge_index
     edge_graph = batch.node_graph[edge_index[1]]
     if batch.num_graphs > 1:  # edges of one graph stand side by side
         edge_graph, order = edge_graph.sort(stable=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -19,6 +20,7 @@ from gsina.nn.backbones import BackboneModule
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.readout import readout
 from gsina.ops.connectivity import node_connectivity_loss
+from gsina.ops.host import at_hand
 
 
 @dataclass(frozen=True)
@@ -199,25 +201,55 @@ class GIB(Method):
             self.estimator.parameters(),
             lr=config.inner_learning_rate,
             weight_decay=config.inner_weight_decay,
-            fused=True,
+            fused=not graph.is_meta,
         )
-        best, since = 0.0, 0
+        patience = _Patience(config.inner_patience, graph)
         for _ in range(config.inner_steps):
             optimiser.zero_grad(set_to_none=True)
             loss = -information_bound(self.estimator, graph, subgraph)
             loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-            if config.inner_patience:
-                bound = -float(loss.detach())
-                best, since = (bound, 0) if bound > best else (best, since + 1)
-                if since >= config.inner_patience:
-                    return
+            with patience.while_it_lasts(self.estimator):
+                optimiser.step()
+            patience.look_at(-loss.detach())
+            if at_hand(graph) and not bool(patience.lasts):
+                return
 
     def _fixed_estimator(self, pairs: Tensor) -> Tensor:
         """The estimator for the model's step, which must not train it."""
         fixed = {name: value.detach() for name, value in self.estimator.named_parameters()}
         values: Tensor = torch.func.functional_call(self.estimator, fixed, (pairs,))
         return values
+
+
+class _Patience:
+    """Steps without a better bound, at first than 0; counted where the numbers are.
+
+    Args:
+        most: So many end the loop; 0 for none.
+        like: On the device of the numbers.
+    """
+
+    def __init__(self, most: int, like: Tensor) -> None:
+        self.most = most
+        self.best, self.since = like.new_zeros(()), torch.zeros((), device=like.device)
+        self.lasts = torch.ones((), dtype=torch.bool, device=like.device)
+
+    def look_at(self, bound: Tensor) -> None:
+        """Count a step."""
+        if self.most:
+            better = bound > self.best
+            self.best = torch.where(better, bound, self.best)
+            self.since = torch.where(better, 0.0, self.since + 1)
+            self.lasts = self.lasts & (self.since < self.most)
+
+    @contextmanager
+    def while_it_lasts(self, module: nn.Module) -> Iterator[None]:
+        """Undo what a step does to a module where it has come too late, without asking whether."""
+        blind = self.most and not at_hand(self.lasts)
+        before = [value.detach().clone() for value in module.parameters()] if blind else []
+        yield
+        for value, old in zip(module.parameters(), before, strict=False):
+            value.data.copy_(torch.where(self.lasts, value.detach(), old))
 
 
 def information_bound(

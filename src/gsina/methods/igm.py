@@ -26,6 +26,7 @@ from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS
 from gsina.nn.subgraph import edge_subgraph
 from gsina.ops.hard_top_r import hard_top_r
+from gsina.ops.host import widest
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,8 @@ class IGM(Method):
             weight = weight + logistic_noise(batch, scores)
         weight = weight.sigmoid()
         graphs = batch.edge_groups
-        share = graphs.sum((weight.detach() > 0.5).double()) / graphs.counts(
-            weight.new_empty(0, dtype=torch.float64)
-        ).clamp(min=1)
+        likely = (weight.detach() > 0.5).to(widest(weight.device))
+        share = graphs.sum(likely) / graphs.counts(likely).clamp(min=1)
         ratio = self.config.ratio
         share = share.clamp(max(1 - ratio, 1e-9), ratio)
         kept = hard_top_r(weight, share, graphs, batch.reverse)
@@ -138,8 +138,8 @@ class IGM(Method):
     def _mixed_risk(self, seen: Batch, kept: Tensor, weight: Tensor) -> Tensor:
         """Risk of every invariant part joined to the environment of another graph."""
         mixed, weights = join_parts(
-            edge_subgraph(seen, kept),
-            edge_subgraph(seen, ~kept),
+            edge_subgraph(seen, kept, compact=True),
+            edge_subgraph(seen, ~kept, compact=True),
             partners(seen.labels),
             (weight[kept], 1 - weight[~kept]),
             both_ways=seen.reverse is not None,

@@ -18,7 +18,9 @@ from gsina.methods.parts.splitting import Splitter, represent_part, with_feature
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.nn.scorer import SCORERS
+from gsina.nn.subgraph import leave_out
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,11 @@ class SuGAr(Method):
         for member in self.members:
             seen = sample_edges(batch, self.config.drop if self.training else 0.0)
             states, scores = member(keep_edges(batch, seen))
-            weights = scores.new_zeros(batch.num_edges)
-            weights = weights.index_put((seen.nonzero().squeeze(1),), scores.sigmoid())
+            weights = scores.sigmoid()
+            if len(scores) < batch.num_edges:
+                places = (seen.nonzero().squeeze(1),)
+                weights = weights.new_zeros(batch.num_edges).index_put(places, weights)
+            weights = torch.where(seen, weights, 0.0)
             all_states.append(states)
             all_weights.append(weights)
             all_seen.append(seen)
@@ -174,6 +179,8 @@ def sample_edges(batch: Batch, drop: float) -> Tensor:
 
 def keep_edges(batch: Batch, edges: Tensor) -> Batch:
     """The batch with the marked edges only, in which both directions must agree; all nodes stay."""
+    if not at_hand(edges):
+        return replace(leave_out(batch, edges), reverse=batch.reverse)
     kept = edges.nonzero().squeeze(1)
     if kept.numel() == batch.num_edges:
         return batch

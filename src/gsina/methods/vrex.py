@@ -5,12 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from gsina.graphs.batch import Batch
-from gsina.methods.parts.environments import AcrossEnvironments, environment_risks
-
-
-def variance(values: Tensor) -> Tensor:
-    """Unbiased variance of ``[K]``; 0 for fewer than two values."""
-    return values.var() if values.numel() > 1 else values.sum() * 0
+from gsina.methods.parts.environments import AcrossEnvironments, risk_variance
 
 
 class VREx(AcrossEnvironments):
@@ -28,4 +23,4 @@ class VREx(AcrossEnvironments):
 
     def penalise(self, logits: Tensor, batch: Batch) -> Tensor:
         """The variance of the risks."""
-        return variance(environment_risks(logits, batch, self.task))
+        return risk_variance(logits, batch, self.task)

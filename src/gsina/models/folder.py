@@ -11,6 +11,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from gsina.errors import InputError, MissingFileError, reason_of
 from gsina.files import load_tensors, parse_json, save_json, save_tensors, write_aside
 from gsina.formats import FORMATS, format_of
@@ -24,6 +26,7 @@ from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
+from gsina.training.devices import choose_device
 
 #: Raise it when an older version could not use the folder.
 FORMAT = 2
@@ -64,17 +67,25 @@ def save_model(folder: Path | str, model: Model) -> None:
         file.write(model_card(model).encode())
 
 
-def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
+def load_model(
+    folder: Path | str,
+    make_spec: MakeSpec | None = None,
+    *,
+    device: str | torch.device = "cpu",
+) -> Model:
     """Read a model; only the files of :func:`save_model` are looked at.
 
     Args:
         folder: The model folder, or the folder of a run that has it as ``model``.
         make_spec: Makes the network, for a model with the user's own.
+        device: Where it is to compute, as :func:`~gsina.training.devices.choose_device` takes it;
+            where it was trained does not matter.
 
     Raises:
         MissingFileError: There is no model, or a file of it is missing.
         InputError: A file is damaged, or of a newer version.
     """
+    place = choose_device(device)
     folder = find_model(Path(folder))
     meta = _read_meta(folder / META)
     try:
@@ -115,6 +126,7 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
         raise InputError(
             f"{folder / META} is damaged ({reason_of(error)}); copy or train the model again."
         ) from error
+    model.method.to(place)
     return model
 
 

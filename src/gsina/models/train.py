@@ -34,6 +34,7 @@ from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
+from gsina.training.devices import choose_device, kept_generators
 from gsina.training.distributed import Ranks
 from gsina.training.listeners import Listener
 from gsina.training.loop import Progress, fit
@@ -88,7 +89,7 @@ def train_model(
     out: Path | None = None,
     resume: bool = False,
     session: dict[str, Any] | None = None,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     ranks: Ranks | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Trained:
@@ -104,11 +105,12 @@ def train_model(
         out: Folder of the checkpoint; ``None`` keeps nothing.
         resume: Go on from the checkpoint.
         session: What trains now (versions, commit, hardware), for the checkpoint.
-        device: Where the model is trained; batches follow it there.
+        device: Where the model is trained, as :func:`~gsina.training.devices.choose_device` takes
+            it; batches follow it there, and the model stays.
         ranks: The processes that train together; by default this one alone.
         listeners: Notified of the progress.
     """
-    task = dataset.task
+    task, place = dataset.task, choose_device(device)
     labels = dataset.train.labels(task.level)
     if labels is None:
         raise InputError(f"the train split of {dataset.name} has no labels; add them to train on.")
@@ -129,9 +131,9 @@ def train_model(
         for listener in listeners:
             listener.on_trial(trial.name, len(history), value)
         chances = _chances(scaled, plan, trial.seed)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(trial.seed)
-            method = build_method(plan.method, plan.network_spec, task, trial.options).to(device)
+        with kept_generators(place):
+            torch.manual_seed(trial.seed)  # of all devices
+            method = build_method(plan.method, plan.network_spec, task, trial.options).to(place)
             progress = fit(
                 method,
                 scaled,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,8 @@ from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
 from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
-from gsina.ops.instance_norm import instance_norm
+from gsina.ops.host import widest
+from gsina.ops.instance_norm import standardise as standardise
 from gsina.ops.shared import whole_batch
 from gsina.ops.soft_top_r import (
     Regulariser,
@@ -159,6 +160,13 @@ class GraphSinkhornAttention(nn.Module):
     def save_temperature(self) -> None:
         """Make the temperature part of the state, for those who change it in training."""
         self.saved_temperature = torch.tensor(self._temperature, dtype=torch.float64)
+
+    def _apply(self, *given: Any) -> Self:
+        """Move all but the temperature: the host reads it in every step."""
+        saved, self.saved_temperature = self.saved_temperature, None
+        super()._apply(*given)  # type: ignore[no-untyped-call]
+        self.saved_temperature = saved
+        return self
 
     def forward(
         self,
@@ -354,14 +362,7 @@ def _per_group(ratio: float | Tensor, groups: Groups, like: Tensor) -> Tensor:
     """Shares ``[G]``, float64."""
     if isinstance(ratio, Tensor):
         return ratio
-    return like.new_full((groups.num,), ratio, dtype=torch.float64)
-
-
-def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
-    """Scores ``[E]`` with mean 0 and unbiased variance 1 in every group; 0 where all are equal."""
-    scores = scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
-    runs, order = groups.in_runs
-    return instance_norm(scores, groups if order is not None else runs, eps, correction=1)
+    return like.new_full((groups.num,), ratio, dtype=widest(like.device))
 
 
 def node_attention(

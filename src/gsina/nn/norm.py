@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +22,9 @@ class BatchNorm(nn.BatchNorm1d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise every channel."""
+        counted = _COUNTED.get()
+        if counted is not None and self.training and len(counted) == len(x):
+            return self._over_counted(x, counted)
         if self.training and is_shared():
             return self._over_processes(x)
         if x.size(0) > 1:
@@ -28,6 +32,25 @@ class BatchNorm(nn.BatchNorm1d):
         return F.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
         )
+
+    def _over_counted(self, x: Tensor, counted: Tensor) -> Tensor:
+        """The same by the statistics of some of the rows; others get any numbers."""
+        some = counted.to(x.dtype)
+        count = some.sum()
+        mean = (x * some.unsqueeze(1)).sum(0) / count.clamp(min=1)
+        centred = x - mean
+        variance = (centred.square() * some.unsqueeze(1)).sum(0) / count.clamp(min=1)
+        enough, old_mean, old_variance = count > 1, self.running_mean, self.running_var
+        if old_mean is not None and old_variance is not None:
+            if self.track_running_stats and self.momentum is not None:
+                with torch.no_grad():
+                    unbiased = variance * count / (count - 1).clamp(min=1)
+                    old_mean.lerp_(torch.where(enough, mean, old_mean), self.momentum)
+                    old_variance.lerp_(torch.where(enough, unbiased, old_variance), self.momentum)
+                    self.num_batches_tracked.add_(enough)  # type: ignore[union-attr]
+            mean = torch.where(enough, mean, old_mean)
+            variance = torch.where(enough, variance, old_variance)
+        return torch.addcmul(self.bias, (x - mean) * (variance + self.eps).rsqrt(), self.weight)
 
     def _over_processes(self, x: Tensor) -> Tensor:
         """The same with sums over all processes; PyTorch's SyncBatchNorm needs a GPU."""
@@ -45,6 +68,29 @@ class BatchNorm(nn.BatchNorm1d):
         return torch.addcmul(self.bias, normal, self.weight)
 
 
+_COUNTED: ContextVar[Tensor | None] = ContextVar("gsina_counted_nodes", default=None)
+
+
+@contextmanager
+def counted_nodes(inside: Tensor | None) -> Iterator[None]:
+    """Let batch norms over the nodes of a batch take their statistics from some of them.
+
+    Args:
+        inside: Which nodes count ``[N]``, bool; ``None``: all.
+    """
+    token = _COUNTED.set(inside)
+    try:
+        yield
+    finally:
+        _COUNTED.reset(token)
+
+
+def batch_norms(network: nn.Module) -> list[nn.modules.batchnorm._NormBase]:
+    """All batch norms of a network, of any kind."""
+    kind = nn.modules.batchnorm._NormBase
+    return [module for module in network.modules() if isinstance(module, kind)]
+
+
 @contextmanager
 def keep_statistics(network: nn.Module) -> Iterator[None]:
     """Leave the running statistics of every batch norm in ``network`` as they are.
@@ -52,11 +98,7 @@ def keep_statistics(network: nn.Module) -> Iterator[None]:
     For a training pass over graphs that evaluation will not see, such as the rest of a graph
     without its extracted part. The pass itself is normalised by its own statistics, as always.
     """
-    norms = [
-        module
-        for module in network.modules()
-        if isinstance(module, nn.modules.batchnorm._NormBase) and module.track_running_stats
-    ]
+    norms = [norm for norm in batch_norms(network) if norm.track_running_stats]
     try:
         for norm in norms:
             norm.track_running_stats = False

@@ -18,7 +18,9 @@ from gsina.nn.backbones.protocol import Features
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.encoders import GraphEncoder
 from gsina.nn.network import run_network
+from gsina.nn.norm import counted_nodes
 from gsina.nn.readout import READOUTS, readout
+from gsina.nn.recompute import run_recomputed
 from gsina.nn.weighting import weighted_messages
 
 
@@ -100,7 +102,7 @@ class Predictor(nn.Module):
 
     def _pool(self, h: Tensor, batch: Batch, how: str, node_weight: Tensor | None = None) -> Tensor:
         """Graph states ``[G, H]``: those of the nodes, and what the features of the graph add."""
-        states = readout(h, batch.node_groups, how, node_weight)
+        states = readout(h, batch.node_groups, how, node_weight, batch.inside)
         if self.graph_encoder is None:
             return states
         if batch.graph_attr is None:
@@ -114,15 +116,19 @@ class Predictor(nn.Module):
 
 def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
     """Node states ``[N, H]`` of a batch by any PyG network."""
-    with weighted_messages(network, edge_weight, batch.edge_index):
-        return run_network(
-            network,
-            batch.x,
-            batch.edge_index,
-            edge_attr=batch.edge_attr,
-            batch=batch.node_graph,
-            num_graphs=batch.num_graphs,
-        )
+
+    def run(x: Tensor, weight: Tensor | None) -> Tensor:
+        with counted_nodes(batch.inside), weighted_messages(network, weight, batch.edge_index):
+            return run_network(
+                network,
+                x,
+                batch.edge_index,
+                edge_attr=batch.edge_attr,
+                batch=batch.node_graph,
+                num_graphs=batch.num_graphs,
+            )
+
+    return run_recomputed(run, network, batch.x, edge_weight)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.ops.groups import Groups
+from gsina.ops.host import is_mapped, widest
 
 #: Largest score in units of the temperature; beyond it the weights lose their exactness.
 LARGEST = 1e9
@@ -25,6 +26,8 @@ def check_input(
 ) -> Groups:
     """Refuse bad input with a ``ValueError``; return the groups.
 
+    Inside ``torch.func.vmap`` numbers cannot be looked at, and are taken to be right.
+
     All numbers are looked at in one question to the device, and again only to say what is wrong.
     """
     for name, value in (("scores", scores), ("index", index)):
@@ -39,8 +42,8 @@ def check_input(
         if not isinstance(number, (Real, Tensor)):
             raise InputError(f"{name} must be a number or a tensor, got {number!r}.")
     groups = _groups(scores, index, num_groups)
-    tau = torch.as_tensor(temperature, dtype=torch.float64, device=scores.device).detach()
-    share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device).detach()
+    tau = torch.as_tensor(temperature, dtype=widest(scores.device), device=scores.device).detach()
+    share = torch.as_tensor(ratio, dtype=widest(scores.device), device=scores.device).detach()
     if tau.dim() > 0:
         raise InputError(f"temperature must be one number, got shape {list(tau.shape)}.")
     if share.dim() > 1 or (share.dim() == 1 and share.numel() != groups.num):
@@ -55,7 +58,9 @@ def check_input(
         if index is not None:
             low, high = index.aminmax()
             good.append((low >= 0) & (high < groups.num))
-    if not bool(torch.stack(good).all()):
+    well = torch.stack(good).all()
+    mapped = not torch.compiler.is_compiling() and is_mapped(well)
+    if not mapped and not bool(well):
         _explain(values, share, tau, groups)
     return groups
 

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from gsina.ops.groups import Groups, Runs
+from gsina.ops.host import at_hand
 from gsina.ops.once import once
 
 VERSION = 5
@@ -257,7 +258,7 @@ def _is(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
     if tensor is None:
         return True
     plain = type(tensor) in (Tensor, Parameter) and tensor.layout == torch.strided
-    return plain and tensor.is_cpu and tensor.dtype == dtype and tensor.shape == shape
+    return plain and at_hand(tensor) and tensor.dtype == dtype and tensor.shape == shape
 
 
 def _fits(values: float | Tensor | None, size: int) -> bool:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gsina.ops.groups import Groups
+from gsina.ops.host import widest
 
 
 def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
@@ -19,16 +20,19 @@ def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
 
 
 def count_edges(groups: Groups, reverse: Tensor | None, device: torch.device | str) -> Tensor:
-    """Edges of each group ``[G]``, float64, the two directions of an undirected one counted once.
+    """Edges of each group ``[G]``, the two directions of an undirected one counted once.
 
     Args:
         groups: Group of every stored edge ``[E]``.
         reverse: From :func:`reverse_edges`; ``None`` if no edge has an opposite.
         device: Where the groups are.
+
+    Returns:
+        float64, or float32 on a device that has no wider numbers.
     """
-    once = torch.ones(groups.size, dtype=torch.float64, device=device)
+    once = torch.ones(groups.size, dtype=widest(torch.device(device)), device=device)
     if reverse is not None:
-        once[reverse != torch.arange(groups.size, device=device)] = 0.5
+        once = torch.where(reverse == torch.arange(groups.size, device=device), once, 0.5)
     return groups.sum(once)
 
 

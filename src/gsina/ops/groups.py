@@ -8,6 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gsina.ops.host import at_hand
+
 #: Most elements that are added up one after the other.
 PIECE = 512
 
@@ -41,7 +43,7 @@ class Groups:
         if self.index is None:
             return self, None
         index, order = self.index.contiguous(), None
-        if not index.is_cpu or bool((index[1:] < index[:-1]).any()):
+        if not at_hand(index) or bool((index[1:] < index[:-1]).any()):
             index, order = torch.sort(index, stable=True)
         bounds = torch.searchsorted(index, torch.arange(self.num + 1, device=index.device))
         return Runs(index, self.num, self.size, bounds), order
@@ -113,7 +115,7 @@ class Runs(Groups):
         Pieces may be empty. The groups are ``None`` if every group is one piece.
         """
         bounds = self.bounds
-        if bounds.is_cpu and (self.num == 0 or int(bounds.diff().max()) <= PIECE):
+        if at_hand(bounds) and (self.num == 0 or int(bounds.diff().max()) <= PIECE):
             return bounds, None
         starts = torch.arange(0, self.size, PIECE, device=bounds.device)
         cuts = torch.cat([bounds, starts]).sort().values

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand, widest
 
 
 def hard_top_r(
@@ -15,7 +16,7 @@ def hard_top_r(
     """Mark the ``ceil(r N)`` highest scores of every group of N.
 
     Rounding up means that no group that has elements keeps none. Between equal scores the earlier
-    element wins. The choice has no gradient; two sorts make it for all groups at once.
+    element wins. The choice has no gradient; sorts make it for all groups at once.
 
     Args:
         scores: Scores ``[N]``, finite; larger is kept.
@@ -29,29 +30,34 @@ def hard_top_r(
         Mask ``[N]``, bool.
 
     Raises:
-        InputError: If the ratio is not as above.
+        InputError: If the ratio is not as above; a tensor on another device is not looked at.
     """
+    if not isinstance(ratio, Tensor) or at_hand(ratio):
+        _check(ratio)
     position = torch.arange(groups.size, device=scores.device)
-    if reverse is not None:
-        first = torch.minimum(reverse, position)
-        once = first == position
-        index = None if groups.index is None else groups.index[once]
-        kept = torch.zeros_like(once)
-        edges = scores[once]
-        kept[once] = hard_top_r(edges, ratio, Groups(index, groups.num, edges.numel()))
-        return kept.index_select(0, first)
-    share = torch.as_tensor(ratio, dtype=torch.float64, device=scores.device)
-    if not bool(((share > 0) & (share <= 1)).all()):
-        raise InputError(f"ratio must lie in (0, 1], got {ratio}.")
-    counts = groups.counts(share.new_empty(0))
-    # 0.55 * 100 is 55.00000000000001: without the margin a share that fits would be rounded up.
-    keep = torch.ceil(share * counts * (1 - 1e-6)).long()
-    start = (counts.cumsum(0) - counts).long()
+    wide = widest(scores.device)
+    share = torch.as_tensor(ratio, dtype=wide, device=scores.device)
+    counts = groups.counts(position.new_empty(0))
     order = scores.detach().argsort(descending=True, stable=True)
+    candidates, first = counts, None
+    if reverse is not None:  # the second directions go to the end, and do not count
+        first = torch.minimum(reverse, position)
+        second = first != position
+        candidates = counts - groups.sum(second.long())
+        order = order[second[order].to(torch.uint8).argsort(stable=True)]
+    # 0.55 * 100 is 55.00000000000001: without the margin a share that fits would be rounded up.
+    keep = torch.ceil(share * candidates.to(wide) * (1 - 1e-6)).long()
+    start = counts.cumsum(0) - counts
     group = torch.zeros_like(order)
     if groups.index is not None:
         group, by_group = groups.index[order].sort(stable=True)
         order = order[by_group]
     mask = torch.empty(groups.size, dtype=torch.bool, device=scores.device)
     mask[order] = position - start[group] < keep[group]
-    return mask
+    return mask if first is None else mask.index_select(0, first)
+
+
+def _check(ratio: float | Tensor) -> None:
+    share = torch.as_tensor(ratio)
+    if not bool(((share > 0) & (share <= 1)).all()):
+        raise InputError(f"ratio must lie in (0, 1], got {ratio}.")

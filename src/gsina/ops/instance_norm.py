@@ -33,6 +33,13 @@ def instance_norm(x: Tensor, groups: Groups, eps: float = 1e-5, correction: int 
     return normal
 
 
+def standardise(scores: Tensor, groups: Groups, eps: float) -> Tensor:
+    """Scores ``[E]`` with mean 0 and unbiased variance 1 in every group; 0 where all are equal."""
+    scores = scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
+    runs, order = groups.in_runs
+    return instance_norm(scores, groups if order is not None else runs, eps, correction=1)
+
+
 def norm_relu_dropout(
     x: Tensor, groups: Groups, p: float = 0.0, training: bool = True, eps: float = 1e-5
 ) -> Tensor:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.ops.host import count_members
+
 
 def offsets(counts: Tensor) -> Tensor:
     """Offsets ``[G + 1]`` of groups with the given sizes ``[G]``."""
@@ -14,8 +16,15 @@ def offsets(counts: Tensor) -> Tensor:
     return torch.cat([zero, counts.cumsum(0)])
 
 
-def gather_groups(ptr: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def gather_groups(
+    ptr: Tensor, ids: Tensor, total: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Rows of the groups ``ids``, by the offsets of all groups ``[G + 1]``.
+
+    Args:
+        ptr: The offsets.
+        ids: Groups to take ``[M]``, in any order, repeats allowed.
+        total: Number of rows R, if it is known; otherwise a device is waited for.
 
     Returns:
         The row numbers ``[R]``, which of the taken groups each belongs to ``[R]``, and where each
@@ -24,7 +33,7 @@ def gather_groups(ptr: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     start = ptr.index_select(0, ids)
     counts = ptr.index_select(0, ids + 1) - start
     new_start = counts.cumsum(0) - counts
-    slot = torch.repeat_interleave(counts)
+    slot = torch.repeat_interleave(counts, output_size=total)
     shift = (start - new_start).index_select(0, slot)
     return torch.arange(slot.numel(), device=ptr.device) + shift, slot, new_start
 
@@ -89,7 +98,7 @@ def sparse_product(first: Sparse, second: Sparse, inner: int, width: int) -> Spa
         One entry per place where any two entries meet, even if they cancel, by row and column.
     """
     order = second.row.argsort(stable=True)
-    counts = torch.bincount(second.row, minlength=inner)
+    counts = count_members(second.row, inner)
     place, entry = take_groups(counts, first.column)
     partner = order.index_select(0, place)
     value = first.value.index_select(0, entry) * second.value.index_select(0, partner)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gsina.ops.host import at_hand, count_members
+
 
 class Receivers(NamedTuple):
     """The nodes that receive one message, and those that receive several.
@@ -41,7 +43,9 @@ def sort_receivers(target: Tensor, num_nodes: int) -> Receivers:
         target: Node that receives the message of every edge ``[E]``.
         num_nodes: Number of nodes N.
     """
-    count = torch.bincount(target, minlength=num_nodes)
+    count = count_members(target, num_nodes)
+    if not at_hand(target):
+        return _all_as_several(target, count)
     one, several = (count == 1).nonzero().squeeze(1), (count > 1).nonzero().squeeze(1)
     place = torch.zeros_like(count)
     place[one] = torch.arange(1, 1 + one.numel(), device=target.device)
@@ -60,4 +64,19 @@ def sort_receivers(target: Tensor, num_nodes: int) -> Receivers:
         several_row=row.index_select(0, edges) - first,
         several_count=count.index_select(0, several),
         place=place,
+    )
+
+
+def _all_as_several(target: Tensor, count: Tensor) -> Receivers:
+    """All nodes as such that receive several, so that their number is known beforehand."""
+    nodes = torch.arange(count.numel(), device=target.device)
+    none = nodes[:0]
+    return Receivers(
+        one=none,
+        one_edge=none,
+        several=nodes,
+        several_edge=torch.arange(target.numel(), device=target.device),
+        several_row=target,
+        several_count=count,
+        place=torch.where(count > 0, nodes + 1, 0),
     )

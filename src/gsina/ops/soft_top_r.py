@@ -17,9 +17,12 @@ from torch import Tensor
 from gsina.errors import InputError, check_name
 from gsina.ops.checks import check_input
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand, widest
 from gsina.ops.solvers.dual import solve_dual
+from gsina.ops.solvers.dual32 import solve_dual32
 from gsina.ops.solvers.quadratic import project, quadratic_weights
 from gsina.ops.solvers.sinkhorn import sinkhorn
+from gsina.ops.triton import weights as triton
 
 Regulariser = Literal["entropic", "quadratic"]
 REGULARISERS = ("entropic", "quadratic")
@@ -131,7 +134,8 @@ def soft_top_r(
     if scores.dtype not in (torch.float32, torch.float64):
         scores = scores.float()
     scaled = scores / temperature
-    shares = torch.as_tensor(ratio, dtype=torch.float64, device=scaled.device).expand(groups.num)
+    wide = widest(scaled.device)
+    shares = torch.as_tensor(ratio, dtype=wide, device=scaled.device).expand(groups.num)
     history = None
     if regulariser == "quadratic":
         weights = quadratic_weights(scaled, shares, groups)
@@ -141,6 +145,11 @@ def soft_top_r(
         weights, history = sinkhorn_weights(scaled, shares, groups, iterations)
     if not return_diagnostics:
         return weights
+    if wide != torch.float64:
+        raise InputError(
+            f"diagnostics are computed in float64, which {scaled.device.type} does not have; ask "
+            "for them on the CPU."
+        )
     if regulariser == "quadratic":
         return weights, _diagnose_quadratic(scaled.detach(), shares.detach(), groups)
     return weights, _diagnose(scaled.detach(), shares.detach(), groups, history)
@@ -164,7 +173,8 @@ def exact_weights(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
         ratio: Shares ``[G]`` in (0, 1].
         groups: Group of every element.
     """
-    weights, _ = _ExactWeights.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
+    function = _ExactWeights if torch.compiler.is_compiling() else _Composable
+    weights, _ = function.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
     return weights  # type: ignore[no-any-return]
 
 
@@ -178,15 +188,17 @@ class _ExactWeights(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
+    def forward(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
         if torch.compiler.is_compiling():
-            weights, complement = _solve_op(logits, ratio, groups.index, groups.num)
-        else:
-            weights, complement = _solve(logits, ratio, groups)
-        ctx.groups = groups
+            return _solve_op(logits, ratio, groups.index, groups.num)  # type: ignore[no-any-return]
+        return _solve(logits, ratio, groups)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, Tensor]) -> None:
+        ctx.groups = inputs[2]
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(weights, complement)
-        return weights, complement
+        ctx.save_for_backward(*output)
+        ctx.save_for_forward(*output)
 
     @staticmethod
     def backward(
@@ -201,6 +213,11 @@ class _ExactWeights(torch.autograd.Function):
         if not torch.compiler.is_compiling():
             runs, order = groups.in_runs
             groups = runs if order is None else groups  # quicker sums
+        once = not torch.is_grad_enabled() and not ctx.needs_input_grad[1]
+        if once and triton.available(weights):
+            found = triton.gradient(weights, complement, grad, ctx.groups)
+            if found is not None:
+                return found, None, None
         v = weights * complement
         total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
         pull = groups.sum(v * grad) / total
@@ -208,9 +225,59 @@ class _ExactWeights(torch.autograd.Function):
         return v * (grad - groups.spread(pull)), grad_ratio, None
 
 
+class _Composable(_ExactWeights):
+    """The same inside ``torch.func``: forward derivatives by the same formula, and ``vmap``.
+
+    ``torch.compile`` knows no functions with these.
+    """
+
+    @staticmethod
+    def jvp(
+        ctx: Any, of_logits: Tensor | None, of_ratio: Tensor | None, _: None
+    ) -> tuple[Tensor, Tensor]:
+        weights, complement = ctx.saved_tensors
+        groups: Groups = ctx.groups
+        v = weights * complement
+        total = groups.sum(v).clamp(min=torch.finfo(v.dtype).tiny)
+        change = torch.zeros_like(v)
+        if of_logits is not None:
+            change = v * (of_logits - groups.spread(groups.sum(v * of_logits) / total))
+        if of_ratio is not None:
+            share = groups.counts(total) * of_ratio.to(v.dtype) / total
+            change = change + v * groups.spread(share)
+        return change, -change
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Any, logits: Tensor, ratio: Tensor, groups: Groups
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        """As many groups as there are problems, each with its own."""
+        size = info.batch_size
+        given = (logits, in_dims[0], groups.size), (ratio, in_dims[1], groups.num)
+        flat = [
+            (one.expand(size, *one.shape) if dim is None else one.movedim(dim, 0)).reshape(-1)
+            for one, dim, _ in given
+        ]
+        device = logits.device
+        index = torch.zeros(groups.size, dtype=torch.long, device=device)
+        index = index if groups.index is None else groups.index
+        index = index + groups.num * torch.arange(size, device=device).unsqueeze(1)
+        several = Groups(index.flatten(), size * groups.num, size * groups.size)
+        found = _Composable.apply(*flat, several)  # type: ignore[no-untyped-call]
+        weights, complement = (one.view(size, groups.size) for one in found)
+        return (weights, complement), (0, 0)
+
+
 def _solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
-    """The weights and their complements."""
-    found = solve_dual(logits.double(), ratio.double(), groups, tolerance(logits.dtype)).logits
+    """The weights and their complements; on devices in a fixed number of steps of float32."""
+    if triton.available(logits):
+        solved = triton.solve(logits, ratio, groups)
+        if solved is not None:
+            return solved
+    if logits.dtype == torch.float32 and not at_hand(logits):
+        found = solve_dual32(logits, ratio, groups)
+    else:
+        found = solve_dual(logits.double(), ratio.double(), groups, tolerance(logits.dtype)).logits
     complement = torch.sigmoid(-found)
     return found.sigmoid_().to(logits.dtype), complement.to(logits.dtype)
 
@@ -242,8 +309,9 @@ def sinkhorn_weights(
     """
     # A share of 1 has no finite dual: solve for 1/2 and shift the logits to infinity.
     everything = ratio.detach() >= 1
-    share = torch.where(everything, 0.5, ratio.double())
-    logits, duals, errors = sinkhorn(scaled.double(), share, groups, iterations)
+    wide = widest(scaled.device)
+    share = torch.where(everything, 0.5, ratio.to(wide))
+    logits, duals, errors = sinkhorn(scaled.to(wide), share, groups, iterations)
     beyond = torch.where(everything, torch.inf, 0.0)
     weights = torch.sigmoid(logits + groups.spread(beyond)).to(scaled.dtype)
     return weights, (duals + beyond, errors.masked_fill(everything, 0.0))

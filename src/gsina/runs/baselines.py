@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gsina.errors import InputError
@@ -59,7 +60,7 @@ def compare_with_baselines(
     *,
     out: Path | None = None,
     resume: bool = False,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     listeners: Sequence[Listener] = (),
 ) -> dict[str, Any]:
     """Train the baselines of a run, or read those that are finished, and compare.

@@ -13,23 +13,25 @@ import torch
 
 from gsina.errors import Note
 from gsina.ops.compiled import kernels
+from gsina.training.devices import device_name
 from gsina.training.versions import versions
 
 
-def provenance(device: str = "cpu", processes: int = 1) -> dict[str, Any]:
+def provenance(device: torch.device | None = None, processes: int = 1) -> dict[str, Any]:
     """What a run is made with: commit, versions and hardware."""
     made_on = hardware(device) | {"processes": processes}
     return {"commit": commit(), "versions": versions(), "hardware": made_on}
 
 
-def hardware(device: str = "cpu") -> dict[str, Any]:
-    """What the run was made on."""
+def hardware(device: torch.device | None = None) -> dict[str, Any]:
+    """What the run was made on; by default the CPU."""
+    device = torch.device("cpu") if device is None else device
     return {
         "machine": platform.machine(),
         "cpu": _cpu(),
         "threads": torch.get_num_threads(),
-        "device": device,
-        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "device": str(device),
+        "accelerator": device_name(device),
         "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
     }
 
@@ -55,10 +57,12 @@ def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -
     ]
     if changed:
         text = "; ".join(changed)
+        elsewhere = "device" in old and old["device"].split(":")[0] != new["device"].split(":")[0]
+        how = "in noise and rounding" if elsewhere else "by rounding"
         warnings.warn(
             Note(
-                f"the run was started under other conditions ({text}), so its numbers differ by "
-                "rounding from those of an uninterrupted run."
+                f"the run was started under other conditions ({text}), so its numbers differ {how} "
+                "from those of an uninterrupted run."
             ),
             stacklevel=2,
         )

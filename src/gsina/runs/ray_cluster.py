@@ -53,3 +53,25 @@ def connect(address: str) -> Any:
         )
     ray.init(address=address, **quiet)
     return ray
+
+
+def needs(device: str) -> dict[str, int]:
+    """What one training on a device takes of a cluster, as arguments of ``ray.remote``."""
+    return {"num_cpus": 1, **({"num_gpus": 1} if device.startswith("cuda") else {})}
+
+
+def places(ray: Any, device: str) -> int:
+    """How many such trainings the cluster holds at a time.
+
+    Raises:
+        InputError: It has no such device.
+    """
+    there = ray.cluster_resources()
+    if "num_gpus" not in needs(device):
+        return max(1, int(there.get("CPU", 1)))
+    if not there.get("GPU"):
+        raise InputError(
+            f"no machine of the Ray cluster has a GPU, so --device {device} cannot be had there; "
+            "leave --device out."
+        )
+    return int(there["GPU"])

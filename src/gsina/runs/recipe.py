@@ -243,6 +243,20 @@ class SelectionPart(_Part):
         return check_name(rule, SELECTIONS, "selection rule")
 
 
+class RunPart(_Part):
+    """How a run is computed, and not what: it has no part in the names of results.
+
+    Attributes:
+        device: Where the model is trained: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu``, or
+            ``auto`` for the best that there is.
+        recompute: Whether states of networks are computed again in the backward pass, for less
+            memory and more time.
+    """
+
+    device: str = "cpu"
+    recompute: bool = False
+
+
 class FieldError(InputError):
     """A field of a recipe is wrong.
 
@@ -261,6 +275,7 @@ class Recipe(_Part):
 
     An ``ensemble`` is the mean of so many members, trained with one seed after the other. With
     ``trees``, boosted trees on the features of whole graphs answer beside it, and the mean counts.
+    ``run`` says how all this is computed; recipes that differ in it alone are the :meth:`same`.
     """
 
     data: Data
@@ -271,6 +286,7 @@ class Recipe(_Part):
     auto_ratio: bool = False
     ensemble: int = Field(default=1, ge=1)
     trees: bool = False
+    run: RunPart = Field(default_factory=RunPart)
 
     @model_validator(mode="after")
     def _can_choose(self) -> Self:
@@ -308,13 +324,23 @@ class Recipe(_Part):
         """The same recipe with other values of fields."""
         return self.parse(self.model_dump() | fields) if fields else self
 
+    def on_device(self, device: str | None, *, recompute: bool | None = None) -> Self:
+        """The same recipe, computed on a device; ``None`` changes nothing."""
+        given = {"device": device, "recompute": recompute}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return self.model_copy(update={"run": self.run.model_copy(update=changes)})
+
+    def same(self, other: Recipe) -> bool:
+        """Whether both describe the same training, wherever it is computed."""
+        return self.essential() == other.essential()
+
     def essential(self) -> dict[str, Any]:
         """The settings that differ from the defaults, by part.
 
         Leaving a setting out and writing its default down give the same, and so does a setting that
         is added to the package later with the old behaviour as its default.
         """
-        values = self.model_dump(exclude_defaults=True)
+        values = self.model_dump(exclude_defaults=True, exclude={"run"})
         values["data"] = self.data.essential()
         makers: dict[str, Callable[..., Any]] = {
             "method": METHODS[self.method.name].config,
@@ -350,7 +376,7 @@ class Recipe(_Part):
             method=method.name,
             options=method.options,
             auto_ratio=self.auto_ratio,
-            settings=Settings(**self.optimiser.model_dump()),
+            settings=Settings(**self.optimiser.model_dump(), recompute=self.run.recompute),
             selection=make_selection(chosen.rule, chosen.patience, first),
             seed=seed,
             threshold=chooses_threshold(dataset, chosen.metric),

@@ -50,7 +50,7 @@ class Repeat(NamedTuple):
         """The result of this very run in a folder of repeats, ``None`` if it is not finished."""
         try:
             found: dict[str, Any] = parse_json((out / self.name / RESULT).read_text("utf-8"))
-            same = Recipe.parse(found["recipe"]) == self.recipe and found["seed"] == self.seed
+            same = self.recipe.same(Recipe.parse(found["recipe"])) and found["seed"] == self.seed
         except (OSError, ValueError, KeyError, TypeError):
             return None
         tested = isinstance(self.recipe.data, FileData) and "fold" in self.recipe.data.options

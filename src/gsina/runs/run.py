@@ -24,6 +24,7 @@ from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything
 from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
+from gsina.training.devices import choose_device
 from gsina.training.distributed import Ranks, leave
 from gsina.training.listeners import Listener
 from gsina.training.loop import write_log
@@ -50,7 +51,7 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     dataset: Dataset | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     ranks: Ranks | None = None,
     report: bool = True,
     baselines: bool = False,
@@ -67,7 +68,7 @@ def run(
         out: Folder for the checkpoint, the log, the model, ``report.html`` and ``result.json``.
         resume: Go on from the checkpoint in ``out``.
         dataset: The recipe's dataset, if it is loaded already.
-        device: Where the model is trained, as torch names it.
+        device: Where the model is trained; by default where the recipe says.
         ranks: The processes that train together; only the first of them evaluates and writes, and
             the others get an empty result.
         report: Whether to write the page of test graphs into ``out``.
@@ -78,7 +79,9 @@ def run(
     for name, graphs in dataset.splits.items():
         if len(graphs) == 0:  # fail before hours of training
             raise InputError(f"the {name} split of {dataset.name} has no graphs; expected some.")
-    session = provenance(device, 1 if ranks is None else ranks.world)
+    recipe = recipe.on_device(device)
+    place = choose_device(recipe.run.device)
+    session = provenance(place, 1 if ranks is None else ranks.world)
     if resume and out is not None and (ranks is None or ranks.first):
         before = [read_progress(folder / CHECKPOINT) for folder in trial_folders(out)]
         note_other_rounding(before, session)
@@ -89,7 +92,7 @@ def run(
         out=out,
         resume=resume,
         session=session,
-        device=device,
+        device=place,
         ranks=ranks,
         listeners=listeners,
     )
@@ -112,7 +115,7 @@ def run(
             dataset,
             out=out,
             resume=resume,
-            device=device,
+            device=place,
             listeners=listeners,
         )
         model = replace(model, baselines=compared)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from gsina.errors import InputError, MissingFileError
 from gsina.files import cache_dir, load_tensors, parse_json
 from gsina.formats import reading_of
@@ -18,6 +20,7 @@ from gsina.runs.folder import MODEL, OLD_WEIGHTS, RESULT, check_version
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, run
+from gsina.training.devices import choose_device
 from gsina.training.listeners import Listener
 
 
@@ -59,16 +62,20 @@ def trained(
             report=False,
             listeners=listeners,
         )
-    if (Recipe.parse(result.get("recipe", {})), result.get("seed")) != (recipe, seed):
+    if not recipe.same(Recipe.parse(result.get("recipe", {}))) or result.get("seed") != seed:
         raise InputError(
             f"{folder} holds a model of another recipe or seed than the one to explain; choose "
             "another folder."
         )
-    return _read(folder, recipe, result, dataset)
+    return _read(folder, recipe, result, dataset, recipe.run.device)
 
 
-def load_run(folder: Path) -> Run:
+def load_run(folder: Path, device: str | torch.device = "cpu") -> Run:
     """The finished run in a folder, as ``gsina train --out`` leaves it, with its data.
+
+    Args:
+        folder: The folder.
+        device: Where its model is to compute.
 
     Raises:
         MissingFileError: There is no finished run, or its data are not there any more.
@@ -88,15 +95,22 @@ def load_run(folder: Path) -> Run:
         raise InputError(
             f"{folder / RESULT} is not the result of a run ({error}); train it again."
         ) from error
-    return _read(folder, recipe, result, None)
+    return _read(folder, recipe, result, None, device)
 
 
-def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
+def load_model(
+    folder: Path | str,
+    make_spec: MakeSpec | None = None,
+    *,
+    device: str | torch.device = "cpu",
+) -> Model:
     """The model in a model folder or in the folder of a run, of this version or of 0.1.
 
     Args:
         folder: The folder.
         make_spec: Makes the network, for a model with the user's own.
+        device: Where it is to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``;
+            where it was trained does not matter.
 
     Raises:
         MissingFileError: There is no model, or a file of it is missing.
@@ -106,24 +120,31 @@ def load_model(folder: Path | str, make_spec: MakeSpec | None = None) -> Model:
     check_version(folder)
     whole = any((place / model_folders.META).is_file() for place in (folder, folder / MODEL))
     if not whole and (folder / OLD_WEIGHTS).is_file() and (folder / RESULT).is_file():
-        return load_run(folder).model
-    return model_folders.load_model(folder, make_spec)
+        return load_run(folder, device).model
+    return model_folders.load_model(folder, make_spec, device=device)
 
 
-def _read(folder: Path, recipe: Recipe, result: dict[str, Any], dataset: Dataset | None) -> Run:
+def _read(
+    folder: Path,
+    recipe: Recipe,
+    result: dict[str, Any],
+    dataset: Dataset | None,
+    device: str | torch.device,
+) -> Run:
+    place = choose_device(device)
     old = folder / OLD_WEIGHTS
     if not old.is_file() and not (folder / MODEL).is_dir():
         model_folders.check_several(folder)
         raise MissingFileError(f"{folder / MODEL} is missing; train the run in {folder} again.")
     dataset = recipe.judge(recipe.data.load() if dataset is None else dataset)
     if (folder / MODEL).is_dir():
-        return Run(model_folders.load_model(folder), dataset, result)
+        return Run(model_folders.load_model(folder, device=place), dataset, result)
     plan = recipe.plan(dataset, int(result["seed"]))
     architecture = Architecture.of(plan.method, plan.options, plan.network_spec)
     method = architecture.build(dataset.task, plan.spec)
     method.load_state_dict(load_tensors(old)[0])
     model = Model(
-        method=method.eval(),
+        method=method.eval().to(place),
         task=dataset.task,
         architecture=architecture,
         featuriser=reading_of(dataset),

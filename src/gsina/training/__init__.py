@@ -2,7 +2,8 @@
 
 from gsina.training.checkpoint import UnusableCheckpoint
 from gsina.training.evaluate import Predictions, evaluate, predict, score
-from gsina.training.loop import Diverged, Interrupted, Progress, Settings, fit
+from gsina.training.failures import Diverged, Interrupted, OutOfMemory
+from gsina.training.loop import Progress, Settings, fit
 from gsina.training.seeds import seed_everything
 from gsina.training.selection import SELECTIONS, Selection, make_selection
 
@@ -10,6 +11,7 @@ __all__ = [
     "SELECTIONS",
     "Diverged",
     "Interrupted",
+    "OutOfMemory",
     "Predictions",
     "Progress",
     "Selection",

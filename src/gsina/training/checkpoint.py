@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError, reason_of
 from gsina.files import load_tensors, save_tensors
+from gsina.training.devices import generator_states
 
 FORMAT = 1
 #: What the optimisers of the loop, which are kinds of Adam, keep of every weight.
@@ -35,7 +36,8 @@ class Checkpoint:
         weights: Parameters and buffers of the model.
         best: Those of the selected epoch; empty if none is selected yet.
         optimiser: ``state_dict()`` of the optimiser.
-        rng: States of torch's generator and of the shuffling generator.
+        rng: States of torch's generators (the CPU's, and the device's by its kind) and of the
+            shuffling generator.
         progress: JSON-able: next epoch, history, selection.
         average: Averaged weights; empty where weights are not averaged.
     """
@@ -201,6 +203,6 @@ def fingerprint_of(settings: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def rng_states(shuffle: torch.Generator) -> dict[str, Tensor]:
-    """The states of the generators that training draws from."""
-    return {"torch": torch.get_rng_state(), "shuffle": shuffle.get_state()}
+def rng_states(shuffle: torch.Generator, device: torch.device) -> dict[str, Tensor]:
+    """The states of the generators that training on a device draws from."""
+    return {**generator_states(device), "shuffle": shuffle.get_state()}

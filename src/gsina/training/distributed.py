@@ -10,6 +10,7 @@ process anew. The first process alone reads and writes checkpoints.
 from __future__ import annotations
 
 import os
+import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -27,6 +28,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods.base import Method
 from gsina.ops.shared import shared_batch
+from gsina.training.devices import choose_device
 
 T = TypeVar("T")
 
@@ -156,34 +158,68 @@ def _lost() -> Iterator[None]:
         ) from error
 
 
-def join(versions: dict[str, str]) -> Ranks:
+def join(versions: dict[str, str], device: str = "cpu") -> Ranks:
     """Join the job that ``torchrun`` started; a job of one if there is none.
 
     Args:
         versions: Of the packages that numbers depend on; they must be the same everywhere.
+        device: Where this process trains, as a user names it.
 
     Raises:
-        InputError: Two processes have different versions.
+        InputError: The versions differ, or two processes have the same GPU.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return Ranks()
     rank = int(os.environ["RANK"])
-    if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    place = choose_device(device)
+    if place.type == "cuda":
+        torch.cuda.set_device(place)
     if not dist.is_initialized():
-        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
         dist.init_process_group(backend, timeout=TIMEOUT)
     ranks = Ranks(rank, world)
+    try:
+        _check_versions(ranks, versions)
+        _check_devices(ranks, place)
+    except InputError:
+        leave()
+        raise
+    return ranks
+
+
+def _check_versions(ranks: Ranks, versions: dict[str, str]) -> None:
     for other, theirs in enumerate(ranks.gather(versions)):
         for package, version in versions.items():
             if theirs.get(package) != version:
-                leave()
                 raise InputError(
-                    f"process {rank} has {package} {version} and process {other} has "
+                    f"process {ranks.rank} has {package} {version} and process {other} has "
                     f"{theirs.get(package, 'none')}; install the same version everywhere."
                 )
-    return ranks
+
+
+def _check_devices(ranks: Ranks, place: torch.device) -> None:
+    """Refuse processes that do not train alike, or that share one GPU."""
+    found = ranks.gather((place.type, _address(place)))
+    for other, (kind, address) in enumerate(found):
+        if kind != place.type:
+            raise InputError(
+                f"process {ranks.rank} trains on {place.type} and process {other} on {kind}; give "
+                "all of them the same --device."
+            )
+        if kind != "cpu" and other != ranks.rank and address == found[ranks.rank][1]:
+            raise InputError(
+                f"processes {ranks.rank} and {other} have the same device, {place}; give --device "
+                f"{kind} without a number, and start as many processes as there are devices."
+            )
+
+
+def _address(place: torch.device) -> str:
+    """The machine and the device, whatever number it has in this process."""
+    number = str(place)
+    if place.type == "cuda":
+        number = str(getattr(torch.cuda.get_device_properties(place), "uuid", number))
+    return f"{socket.gethostname()}/{number}"
 
 
 def leave() -> None:

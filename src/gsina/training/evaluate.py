@@ -17,6 +17,7 @@ from gsina.methods.base import Method, label_loss
 from gsina.methods.ensemble import MeanOutput
 from gsina.metrics import METRICS, explanation_metrics, reported_metrics
 from gsina.ops.ragged import take_groups
+from gsina.training.devices import device_of
 from gsina.training.distributed import Ranks
 from gsina.training.states import Level, no_node_states, watch_states
 
@@ -92,7 +93,7 @@ def predict(
     ranks = ranks or Ranks()
     training = method.training
     method.eval()
-    device = next(method.parameters()).device
+    device = device_of(method)
     order = None if method.batch_invariant else _shuffled(len(graphs))
     ids = torch.arange(len(graphs)) if order is None else order
     found: list[Predictions] = []

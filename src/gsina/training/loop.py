@@ -21,6 +21,7 @@ from gsina.graphs.neighbours import count_seeds, sampled_batches
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, settings_text
+from gsina.nn.recompute import recomputed
 from gsina.training.averaging import Average
 from gsina.training.checkpoint import (
     FILE,
@@ -33,21 +34,23 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
+from gsina.training.devices import Home, device_of, set_generator_states
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
+from gsina.training.failures import (
+    Diverged,
+    Interrupted,
+    cause,
+    check_finite,
+    interruption,
+    memory_errors,
+    saved_epochs_text,
+)
 from gsina.training.listeners import Listener
 from gsina.training.selection import Score, Selection
 
 #: From the record of an epoch to what a user sees of it.
 Shown = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class Diverged(InputError):
-    """The loss is no longer a number."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during training; says which epochs are safe on disk."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Settings:
             labels (:mod:`gsina.models.shortcuts`), in place of all once per epoch; ``None``: all.
         class_weight: ``balanced``, or what every class counts in the loss, by its name; the labels
             that :func:`fit` gets have the weights already.
+        recompute: Compute the states of networks again in the backward pass, for less memory and
+            more time; the numbers stay the same.
     """
 
     epochs: int = 100
@@ -85,6 +90,7 @@ class Settings:
     class_weight: str | dict[str, float] | None = None
     average: float = 0.0
     resample: str | None = None
+    recompute: bool = False
 
 
 PRECISIONS = ("float32", "bf16")
@@ -142,6 +148,7 @@ def fit(
 
     Raises:
         Diverged: If the loss is not finite, with the step and the cause.
+        OutOfMemory: If a step does not fit into the memory of the device.
         Interrupted: On Ctrl-C; the checkpoint of the last whole epoch is on disk.
     """
     if len(dataset.train) == 0:
@@ -156,7 +163,8 @@ def fit(
         weight_decay=settings.weight_decay,
         fused=True,
     )
-    shuffle = torch.Generator().manual_seed(seed)
+    device, shuffle = device_of(method), torch.Generator().manual_seed(seed)
+    home = Home(device)
     average = Average(method, settings.average) if settings.average else None
     progress, best = Progress(), dict[str, Tensor]()
     run = _fingerprint(method, dataset, settings, selection, seed)
@@ -166,7 +174,7 @@ def fit(
         state = ranks.agree(load_checkpoint(path, run) if exists and path is not None else None)
         if state is not None:
             with refusing_damage(path or Path(FILE)):
-                progress, best = _restore(state, method, average, optimiser, shuffle)
+                progress, best = _restore(state, method, average, optimiser, shuffle, seed)
                 if path is not None and ranks.first:  # it may have been killed before the last line
                     write_log(path.with_name("log.jsonl"), map(shown, progress.history))
     saved = progress.epoch
@@ -174,9 +182,19 @@ def fit(
         while not _finished(progress, settings, selection):
             reseed(ranks, seed, progress.epoch)
             steps = Steps(
-                method, replica, ranks, optimiser, shuffle, settings.precision, average, chances
+                method,
+                replica,
+                ranks,
+                home,
+                optimiser,
+                shuffle,
+                settings,
+                average,
+                chances,
             )
-            record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
+            kept = saved_epochs_text(path, saved)
+            with memory_errors(device, settings.batch_size, progress.epoch, kept):
+                record = ranks.agree(_epoch(steps, dataset, settings, progress.epoch, listeners))
             improved = _judge(progress, record, selection, dataset.task)
             if improved:
                 best = copy_weights(steps.judged)
@@ -190,7 +208,7 @@ def fit(
                     copy_weights(method),
                     best,
                     optimiser.state_dict(),
-                    rng_states(shuffle),
+                    rng_states(shuffle, device),
                     asdict(progress),
                     {} if average is None else copy_weights(average.method),
                 )
@@ -200,7 +218,7 @@ def fit(
             for listener in listeners:
                 listener.on_epoch(shown(record))
     except KeyboardInterrupt as stop:
-        raise Interrupted(_interruption(path, saved)) from stop
+        raise Interrupted(interruption(path, saved)) from stop
     if best or average is not None:
         method.load_state_dict(best or copy_weights(average.method if average else method))
     return progress
@@ -210,7 +228,9 @@ def _fingerprint(
     method: Method, dataset: Dataset, settings: Settings, selection: Selection, seed: int
 ) -> str:
     """What has to stay the same for a run to go on; the largest number of epochs may change."""
-    optimisation = {name: value for name, value in asdict(settings).items() if name != "epochs"}
+    optimisation = asdict(settings)
+    for name in ("epochs", "recompute"):
+        del optimisation[name]
     for name in ("algorithm", "neighbours", "precision", "class_weight", "average", "resample"):
         if optimisation[name] == getattr(Settings, name):  # as it was before there was a choice
             del optimisation[name]
@@ -235,9 +255,10 @@ class Steps(NamedTuple):
     method: Method
     replica: Replica | None
     ranks: Ranks
+    home: Home
     optimiser: torch.optim.Optimizer
     shuffle: torch.Generator
-    precision: str = "float32"
+    settings: Settings = Settings()
     average: Average | None = None
     chances: Tensor | None = None
 
@@ -254,7 +275,11 @@ class Steps(NamedTuple):
 
     def __call__(self, batch: Batch, share: float, epoch: int) -> dict[str, Tensor]:
         """One step on this process's share of a batch."""
-        with torch.autocast(batch.x.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+        half, kind = self.settings.precision == "bf16", batch.x.device.type
+        with (
+            torch.autocast(kind, torch.bfloat16, enabled=half),
+            recomputed(self.settings.recompute),
+        ):
             if self.replica is None:
                 terms = self.method.step(batch, self.optimiser, epoch)
             else:
@@ -275,19 +300,19 @@ def _epoch(
     started = time.perf_counter()
     method, size = take.method, settings.batch_size
     method.train()
-    device = next(method.parameters()).device
+    device = device_of(method)
     sampled = settings.neighbours is not None
     steps = math.ceil((count_seeds(dataset.train) if sampled else len(dataset.train)) / size)
     totals: dict[str, Tensor] = {}
-    train = take.draw(method.prepare(dataset.train, epoch, size))
+    train = take.home.place(take.draw(method.prepare(dataset.train, epoch, size)))
     for step, (batch, share) in enumerate(_batches(take, train, settings)):
-        batch = batch.to(device)
+        batch = take.home.bring(batch)
         terms = take(batch, share, epoch)
         for name, term in terms.items():
             totals[name] = totals.get(name, torch.zeros_like(term)) + term
         # On the CPU a look at the loss is free; elsewhere it would stall the device.
         if device.type == "cpu" or step + 1 == steps:
-            _check_finite(batch, totals, epoch, step)
+            check_finite(batch, totals, epoch, step)
         for listener in listeners:
             listener.on_batch(step + 1, steps)
     trained = time.perf_counter()
@@ -296,7 +321,7 @@ def _epoch(
     if not bool(predictions.logits.isfinite().all()):
         raise Diverged(
             f"training diverged in epoch {epoch + 1}: not all validation outputs are finite; "
-            f"{_cause(dataset.val)}."
+            f"{cause(dataset.val)}."
         )
     return {
         "epoch": epoch,
@@ -320,25 +345,6 @@ def _batches(take: Steps, train: PackedGraphs, settings: Settings) -> Iterator[t
         )
     for batch in sampled_batches(train, size, neighbours, take.shuffle):
         yield batch, 1.0
-
-
-def _check_finite(batch: Batch, totals: dict[str, Tensor], epoch: int, step: int) -> None:
-    for name, total in totals.items():
-        if not math.isfinite(value := float(total)):
-            raise Diverged(
-                f"training diverged in epoch {epoch + 1}, step {step + 1}: the {name} loss is "
-                f"{value}; {_cause(batch)}."
-            )
-
-
-def _cause(data: Batch | PackedGraphs) -> str:
-    """Why an output is not finite, and what to do."""
-    for what, values in (("node features", data.x), ("edge features", data.edge_attr)):
-        if values is not None and not bool(values.isfinite().all()):
-            return f"the {what} hold NaN or infinite values; clean the data"
-    if data.y is not None and bool(data.y.isinf().any()):
-        return "the labels hold infinite values; write NaN where a label is missing"
-    return "the weights or the loss have overflowed; lower the learning rate"
 
 
 def _judge(progress: Progress, record: dict[str, Any], selection: Selection, task: Task) -> bool:
@@ -370,16 +376,18 @@ def _restore(
     average: Average | None,
     optimiser: torch.optim.Optimizer,
     shuffle: torch.Generator,
+    seed: int,
 ) -> tuple[Progress, dict[str, Tensor]]:
+    TypeAdapter(Progress).validate_python(state.progress)
+    progress = Progress(**state.progress)
     method.load_state_dict(state.weights)
     if average is not None:
         average.method.load_state_dict(state.average)
     check_fits(state, method, optimiser)
     optimiser.load_state_dict(state.optimiser)
-    torch.set_rng_state(state.rng["torch"])
+    set_generator_states(device_of(method), state.rng, seed + progress.epoch)
     shuffle.set_state(state.rng["shuffle"])
-    TypeAdapter(Progress).validate_python(state.progress)
-    return Progress(**state.progress), state.best
+    return progress, state.best
 
 
 def write_log(path: Path, records: Iterable[dict[str, Any]]) -> None:
@@ -387,11 +395,3 @@ def write_log(path: Path, records: Iterable[dict[str, Any]]) -> None:
     lines = (to_json({**record, "epoch": record["epoch"] + 1}) + "\n" for record in records)
     with write_aside(path) as file:
         file.write("".join(lines).encode())
-
-
-def _interruption(path: Path | None, epoch: int) -> str:
-    if path is None:
-        return f"interrupted in epoch {epoch + 1}; nothing was saved because no folder was given."
-    if epoch == 0:
-        return "interrupted in the first epoch; nothing to resume yet."
-    return f"interrupted in epoch {epoch + 1}; {epoch} whole epochs are saved in {path.parent}."

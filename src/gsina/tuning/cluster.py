@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.runs.ray_cluster import RETRIES, connect
+from gsina.runs.ray_cluster import RETRIES, connect, needs, places
 from gsina.tuning.study import Search, TrialResult, ended, open_study, run_trial
 
 HERE = ("auto", "localhost", "127.0.0.1", "[::1]")
@@ -22,7 +22,7 @@ def run_trials_on_ray(
     *,
     timeout: float | None = None,
 ) -> Iterator[TrialResult]:
-    """Run trials, one per core, until the study has ``trials`` of them; yields each as it ends.
+    """Run trials, one per core (or GPU), until the study has ``trials``; yields each as it ends.
 
     A trial whose worker dies is started again. Workers get training and validation graphs with
     the trial, so they need no files.
@@ -47,9 +47,10 @@ def run_trials_on_ray(
     ray = connect(address)
     if sum(node["Alive"] for node in ray.nodes()) > 1:
         _check_shared(storage, address)
-    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_remote)
+    device = search.recipe.run.device
+    remote = ray.remote(max_retries=RETRIES, **needs(device))(_run_remote)
     data = ray.put(search)
-    places = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    most = places(ray, device)
     missing, turn = trials - ended(study), len(study.get_trials(deepcopy=False))
     running: set[Any] = set()
     yielded: set[int] = set()
@@ -57,7 +58,7 @@ def run_trials_on_ray(
         while missing or running:
             late = timeout is not None and time.monotonic() - began >= timeout
             missing = 0 if late else missing
-            while missing and len(running) < places:
+            while missing and len(running) < most:
                 running.add(remote.remote(data, storage, name, turn))
                 missing, turn = missing - 1, turn + 1
             for reference in ray.wait(list(running), num_returns=1)[0] if running else []:

@@ -71,7 +71,7 @@ class Search:
 
     def identity(self) -> dict[str, Any]:
         """What must stay the same for trials to be comparable, as plain JSON."""
-        shared = self.recipe.model_dump(exclude={"data"})
+        shared = self.recipe.model_dump(exclude={"data", "run"})
         for part, name in (("optimiser", "class_weight"), ("selection", "metric")):
             if shared[part][name] is None:  # as it was before there was a choice
                 del shared[part][name]

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+import tiny
 from gsina import soft_top_r
 from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.groups import Groups
+from gsina.ops.host import as_on_a_device
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -109,3 +111,18 @@ def test_nothing_to_draw_from() -> None:
     for groups in (Groups.single(0), Groups(torch.zeros(0, dtype=torch.long), 4, 0)):
         assert systematic_sample(empty, groups).shape == (0,)
     assert systematic_sample(empty, Groups.single(0), torch.zeros(0).long()).shape == (0,)
+
+
+def test_both_directions_are_taken_together_also_on_a_device() -> None:
+    """There nothing is taken out; the same noise draws the same edges."""
+    batch = tiny.whole(tiny.ragged(undirected=True))
+    weights = torch.rand(batch.num_edges, generator=generator(3))
+    noise = torch.rand(2, batch.num_edges, generator=generator(4), dtype=torch.float64)
+    given = noise[0], noise[1, : batch.num_graphs]
+    groups, reverse = batch.edge_groups, batch.reverse
+    here = systematic_sample(weights, groups, reverse, noise=given)
+    with as_on_a_device():
+        there = systematic_sample(weights, groups, reverse, noise=given)
+    assert torch.equal(here, there)
+    assert reverse is not None
+    assert torch.equal(here, here[reverse])

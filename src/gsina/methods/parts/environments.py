@@ -20,6 +20,7 @@ from gsina.graphs.task import Task
 from gsina.methods.base import PlainMethod, task_loss
 from gsina.nn.predictor import Predictor
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand
 from gsina.ops.ragged import number_rows
 
 
@@ -125,8 +126,12 @@ def environment_means(values: Tensor, batch: Batch, task: Task) -> Tensor:
         task: Says which labels are missing.
 
     Returns:
-        ``[K]``, in the order of the environments' numbers; empty if no graph has a label.
+        ``[K]``, in the order of the environments' numbers; empty if no graph has a label. On a
+        device, where K is not known beforehand, there is one row per graph, and those that belong
+        to no environment are 0.
     """
+    if not at_hand(values):
+        return _padded_means(values, batch, task)[0]
     known = has_label(batch.labels, task).nonzero().squeeze(1)
     environment = batch.environment
     if environment is None:
@@ -134,6 +139,34 @@ def environment_means(values: Tensor, batch: Batch, task: Task) -> Tensor:
     found, place = number_rows(environment.index_select(0, known))
     groups = Groups(place, found.numel(), known.numel())
     return groups.sum(values.index_select(0, known)) / groups.counts(values)
+
+
+def _padded_means(values: Tensor, batch: Batch, task: Task) -> tuple[Tensor, Tensor]:
+    """Means ``[G]``, one per environment and 0 behind, and how many graphs each is of ``[G]``."""
+    known = has_label(batch.labels, task)
+    environment = batch.environment
+    if environment is None:
+        environment = torch.zeros_like(known, dtype=torch.long)
+    environment, order = environment.sort(stable=True)
+    place = torch.zeros_like(order)
+    place[1:] = (environment[1:] != environment[:-1]).cumsum(0)
+    groups = Groups(place, batch.num_graphs, batch.num_graphs)
+    known = known.index_select(0, order).to(values.dtype)
+    counts = groups.sum(known)
+    means = groups.sum(values.index_select(0, order) * known) / counts.clamp(min=1)
+    return means, counts
+
+
+def risk_variance(logits: Tensor, batch: Batch, task: Task) -> Tensor:
+    """Unbiased variance of the risks of the environments; 0 for fewer than two."""
+    if at_hand(logits):
+        risks = environment_risks(logits, batch, task)
+        return risks.var() if risks.numel() > 1 else risks.sum() * 0
+    risks, counts = _padded_means(task_loss(logits, batch, task, "none"), batch, task)
+    there = (counts > 0).to(risks.dtype)
+    number = there.sum()
+    centred = (risks - risks.sum() / number.clamp(min=1)) * there
+    return centred.square().sum() / (number - 1).clamp(min=1)
 
 
 def environment_risks(logits: Tensor, batch: Batch, task: Task) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gsina.graphs.batch import Batch
+from gsina.ops.host import count_members, widest
 from gsina.ops.ragged import number_rows, take_groups
 
 
@@ -21,7 +22,7 @@ def partners(y: Tensor) -> Tensor:
         Numbers of graphs ``[G]``; of the same class if the batch has no other.
     """
     classes, number = number_rows(y)
-    counts = torch.bincount(number, minlength=classes.size(0))
+    counts = count_members(number, classes.size(0))
     order = number.argsort(stable=True)
     start = counts.cumsum(0) - counts
     wanted = (number + 1) % max(classes.size(0), 1)
@@ -53,9 +54,7 @@ def join_parts(
     Returns:
         G new graphs, and the weights of their edges.
     """
-    own, theirs = (
-        torch.bincount(part.node_graph, minlength=first.num_graphs) for part in (first, second)
-    )
+    own, theirs = (count_members(part.node_graph, first.num_graphs) for part in (first, second))
     rows, slot = take_groups(theirs, partner)
     graph = torch.cat([first.node_graph, slot])
     order = graph.argsort(stable=True)
@@ -65,9 +64,7 @@ def join_parts(
     # Where the copies of a slot's second part begin, before the nodes are put in order.
     copied = theirs[partner]
     begin = first.num_nodes + copied.cumsum(0) - copied
-    edges, edge_slot = take_groups(
-        torch.bincount(second.edge_graph, minlength=second.num_graphs), partner
-    )
+    edges, edge_slot = take_groups(count_members(second.edge_graph, second.num_graphs), partner)
     shift = begin - (theirs.cumsum(0) - theirs)[partner]
     copies = second.edge_index.index_select(1, edges) + shift.index_select(0, edge_slot)
 
@@ -103,5 +100,5 @@ def join_parts(
 
 def _draw(counts: Tensor) -> Tensor:
     """A random number from 0 to count - 1 for every count."""
-    draw = torch.rand(counts.shape, device=counts.device, dtype=torch.float64)
+    draw = torch.rand(counts.shape, device=counts.device, dtype=widest(counts.device))
     return (draw * counts).long()

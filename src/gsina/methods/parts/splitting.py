@@ -75,8 +75,10 @@ def represent_part(predictor: Predictor, batch: Batch, edges: Tensor, weight: Te
         edges: Which edges are in the part ``[E]``, bool.
         weight: Weight of every edge's messages ``[E]``, also of those outside.
     """
-    kept = edges.nonzero().squeeze(1)
-    return predictor.represent(edge_subgraph(batch, edges), weight.index_select(0, kept))
+    part = edge_subgraph(batch, edges)
+    if part.num_edges < batch.num_edges:
+        weight = weight.index_select(0, edges.nonzero().squeeze(1))
+    return predictor.represent(part, weight)
 
 
 def with_features(batch: Batch, predict_from: str, states: Tensor) -> Batch:

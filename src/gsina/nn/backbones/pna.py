@@ -18,6 +18,7 @@ from gsina.nn.norm import BatchNorm
 from gsina.nn.readout import READOUTS
 from gsina.ops.aggregate import AGGREGATORS, STD_EPS, aggregate_multiples, multi_aggregate
 from gsina.ops.dropout import dropout
+from gsina.ops.host import at_hand
 from gsina.ops.receivers import Receivers, sort_receivers
 
 
@@ -151,7 +152,9 @@ class EdgeStatistics(MultiAggregation):
 
 
 def _all_ones(factors: Aggregates) -> bool:
-    """Whether weights are 1 and stay so."""
+    """Whether weights are 1 and stay so; on a device that is not asked."""
+    if not at_hand(factors.one):
+        return False
     extremes = factors.several[:, [AGGREGATORS.index("min"), AGGREGATORS.index("max")]]
     return not factors.one.requires_grad and bool((factors.one == 1).all() & (extremes == 1).all())
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from gsina.nn.backbones.layers import Convolutions, make_map
 from gsina.nn.backbones.protocol import Features
 from gsina.nn.neighbours import NeighbourSum
+from gsina.ops.host import count_members
 
 
 class MeanConv(nn.Module):
@@ -57,7 +58,7 @@ class SAGE(Convolutions):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
         """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
-        degree = torch.bincount(edge_index[1], minlength=x.size(0))
+        degree = count_members(edge_index[1], x.size(0))
         dtype = next(self.parameters()).dtype
         share = degree.clamp(min=1).to(dtype).reciprocal_().unsqueeze(1)
         return super().forward(x, edge_index, share)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gsina.ops.groups import Groups, Runs
+from gsina.ops.host import widest
 
 #: In place of 0, which float32 draws once in 2^24 times.
 SMALLEST = 2.0**-25
@@ -76,4 +77,7 @@ def _shift(key: Tensor, by: int) -> Tensor:
 
 
 def _uniform(key: Tensor) -> Tensor:
-    return _shift(key, 11).double() * 2.0**-53
+    wide = widest(key.device)
+    bits = torch.finfo(wide).bits
+    digits = 53 if bits == 64 else 24
+    return _shift(key, 64 - digits).to(wide) * 2.0**-digits

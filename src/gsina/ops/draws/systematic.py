@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand, widest
 
 #: Weights are counted in parts of 2^-32: their sums are then exact, whatever the order.
 BITS = 32
@@ -43,6 +44,11 @@ def systematic_sample(
         Mask ``[N]``, bool.
     """
     position = torch.arange(groups.size, device=weights.device)
+    if reverse is not None and not at_hand(weights):
+        first = torch.minimum(reverse, position)
+        alone = torch.where(first == position, weights, 0.0)  # the second directions are never it
+        taken = systematic_sample(alone, groups, noise=noise, generator=generator)
+        return taken.index_select(0, first)
     if reverse is not None:
         first = torch.minimum(reverse, position)
         once = first == position
@@ -57,13 +63,13 @@ def systematic_sample(
             groups.size + groups.num,
             generator=generator,
             device=weights.device,
-            dtype=torch.float64,
+            dtype=widest(weights.device),
         )
         noise = both[: groups.size], both[groups.size :]
     order = noise[0].argsort(stable=True)
     if groups.index is not None:
         order = order[groups.index[order].argsort(stable=True)]
-    parts = (weights.detach().double().clamp(0, 1) * ONE).round_().long()
+    parts = (weights.detach().to(widest(weights.device)).clamp(0, 1) * ONE).round_().long()
     plain = Groups(groups.index, groups.num, groups.size)  # sums of whole numbers, of this process
     sums = plain.sum(parts)
     own = parts[order]
@@ -80,6 +86,8 @@ def _shifts(uniform: Tensor, sums: Tensor) -> Tensor:
     """Shift of each group ``[G]``, with which a sum that is whole but for rounding is whole."""
     shift = (uniform * ONE).long().clamp_(0, ONE - 1)
     excess = (sums + ONE // 2) % ONE - ONE // 2
-    whole = excess.abs() <= (ROUNDING * sums.double()).clamp_(max=MOST_ROUNDING * ONE)
+    whole = excess.abs() <= (ROUNDING * sums.to(widest(sums.device))).clamp_(
+        max=MOST_ROUNDING * ONE
+    )
     kept = torch.minimum(torch.maximum(shift, -excess), ONE - 1 - excess.clamp(min=0))
     return torch.where(whole, kept, shift)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from gsina.ops import compiled
 from gsina.ops.groups import Groups
+from gsina.ops.host import at_hand
 
 # A bracket of width 4e6 (scores of 1e4 at temperature 0.01) needs 30 halvings, and at worst every
 # second step is a halving.
@@ -68,7 +69,7 @@ def solve_dual(x: Tensor, ratio: Tensor, groups: Groups, tolerance: float = 1e-1
         return Dual(x + groups.spread(exact), exact, used)
     problem = _Problem(torch.where(everything, 0.5, ratio), runs, runs.counts(x))
     start = problem.target - runs.sum(ordered) / problem.counts
-    dual, used = _newton(problem, ordered, start, near) if x.is_cpu else (None, 0)
+    dual, used = _newton(problem, ordered, start, near) if at_hand(x) else (None, 0)
     if dual is not None and EPSILON * _largest(dual) <= tolerance:
         dual = torch.where(everything, torch.inf, dual)
         return Dual(x + groups.spread(dual), dual, used)
@@ -152,7 +153,7 @@ def _safe_newton(
         best = torch.where(better, torch.where(inside & (length <= 1), newton, dual), best)
         best_error = torch.where(better, error, best_error)
         done = (error <= ROUNDING) | (inside & (length <= near))
-        if x.is_cpu and bool(done.all()):
+        if at_hand(x) and bool(done.all()):
             break
         distance = gap.abs()
         trusted = inside & (distance <= 0.5 * last)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from gsina.ops.groups import Groups
+from gsina.ops.host import widest
 
 #: Added to what both rows of a padded plan are to receive.
 SLACK = 1e-6
@@ -50,13 +51,13 @@ def padded_weights(
             drawn if not given.
         whole: Whether it is the one group of a whole batch.
     """
-    values = scores.double()
+    values = scores.to(widest(scores.device))
     counts = groups.counts(values)
     low = torch.where(counts > 0, groups.min(values), 0.0)
     disturbed, padding = values, low
     if noise is not None:
         if uniform is None:
-            uniform = torch.rand(groups.num, dtype=torch.float64, device=scores.device)
+            uniform = torch.rand(groups.num, dtype=widest(scores.device), device=scores.device)
         disturbed = values + sigma * noise
         padding = low + sigma * padding_noise(noise, groups, uniform)
     if whole:
@@ -91,7 +92,7 @@ def padding_noise(noise: Tensor, groups: Groups, uniform: Tensor) -> Tensor:
         uniform: One number in [0, 1) per group ``[G]``; the least of the draws beyond the elements
             is made of it.
     """
-    row = groups.min(noise.double())
+    row = groups.min(noise.to(widest(noise.device)))
     counts = groups.counts(row)
     extra = (counts.max() if groups.num else 0) - counts
     least = -torch.expm1(torch.log1p(-uniform) / extra)  # the least of so many uniform numbers

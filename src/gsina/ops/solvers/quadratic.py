@@ -22,6 +22,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.ops.groups import Groups, Runs
+from gsina.ops.host import at_hand, widest
 from gsina.ops.shared import SharedGroup
 
 #: A number of elements r N this close to a whole one, relatively, is meant to be whole.
@@ -67,7 +68,7 @@ class _Weights(torch.autograd.Function):
         if torch.compiler.is_compiling():
             weights = _project_op(scaled, ratio, groups.index, groups.num)
         else:
-            weights = project(scaled.double(), ratio.double(), groups).weights.to(scaled.dtype)
+            weights = project(*_wide(scaled, ratio), groups).weights.to(scaled.dtype)
         ctx.groups = groups
         ctx.save_for_backward(weights)
         return weights  # type: ignore[no-any-return]
@@ -80,6 +81,11 @@ class _Weights(torch.autograd.Function):
         pull = groups.sum(band * grad) / groups.sum(band).clamp(min=1)
         grad_ratio = groups.counts(pull) * pull if ctx.needs_input_grad[1] else None
         return band * (grad - groups.spread(pull)), grad_ratio, None
+
+
+def _wide(scaled: Tensor, ratio: Tensor) -> tuple[Tensor, Tensor]:
+    wide = widest(scaled.device)
+    return scaled.to(wide), ratio.to(wide)
 
 
 def project(x: Tensor, ratio: Tensor, groups: Groups) -> Projection:
@@ -147,7 +153,7 @@ class _Falling:
         position = torch.arange(1, groups.size + 1, device=x.device)
         self.rank = position - self.runs.spread(self._start)
         # Elsewhere than on the CPU, asking for the largest group would stall the device.
-        largest = int(self.rank.max()) if x.is_cpu else groups.size
+        largest = int(self.rank.max()) if at_hand(x) else groups.size
         self.steps = largest.bit_length()
 
     def score(self, element: Tensor) -> Tensor:
@@ -186,7 +192,7 @@ def _whole(number: Tensor) -> Tensor:
 )
 def _project_op(scaled: Tensor, ratio: Tensor, index: Tensor | None, num: int) -> Tensor:
     groups = Groups(index, num, scaled.numel())
-    return project(scaled.double(), ratio.double(), groups).weights.to(scaled.dtype)
+    return project(*_wide(scaled, ratio), groups).weights.to(scaled.dtype)
 
 
 @_project_op.register_fake

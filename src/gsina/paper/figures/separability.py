@@ -48,6 +48,7 @@ def write_figure_one(
     seeds: Sequence[int] = (0,),
     *,
     data: dict[str, Any] | None = None,
+    device: str | None = None,
     on_epoch: OnRecord | None = None,
     **settings: Any,
 ) -> list[Path]:
@@ -57,6 +58,7 @@ def write_figure_one(
         docs: Folder of the documentation: ``img/separability.png`` and ``properties.md`` in it.
         numbers: The result file.
         seeds: Seeds of the training; the smallest is drawn.
+        device: Where to train; by default on the CPU.
         data: Options of the dataset beside the bias, such as a smaller number of graphs.
         on_epoch: Called after every epoch that is trained.
         **settings: Changes of the recipes, such as ``epochs=1``.
@@ -67,7 +69,9 @@ def write_figure_one(
     options = {"bias": BIAS, **(data or {})}
     dataset = load_dataset("spmotif", **options)
     recipes = {
-        name: default_recipe("spmotif", "gin", name, data=options, options=method, **settings)
+        name: default_recipe(
+            "spmotif", "gin", name, data=options, options=method, **settings
+        ).on_device(device)
         for name, method in METHODS.items()
     }
     runs: dict[tuple[str, int], Run] = {}

@@ -17,24 +17,25 @@ from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import Finished, compute, crashed, forget, give_up
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
-from gsina.runs.ray_cluster import RETRIES, connect
+from gsina.runs.ray_cluster import RETRIES, connect, needs, places
 from gsina.training import Diverged
 
 
 def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[Finished]:
-    """Run the jobs on a cluster, one per core; yields each as it ends.
+    """Run the jobs on a cluster, one per core (or GPU); yields each as it ends.
 
     A job whose worker dies is started again. A job that another process holds is left alone.
     """
     ray = connect(address)
-    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_remote)
-    places = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    device = jobs[0].recipe.run.device if jobs else "cpu"
+    remote = ray.remote(max_retries=RETRIES, **needs(device))(_run_remote)
+    most = places(ray, device)
     waiting = deque(jobs)
     with ExitStack() as locks:
         running: dict[Any, tuple[Job, ExitStack]] = {}
         try:
             while waiting or running:
-                while waiting and len(running) < places:
+                while waiting and len(running) < most:
                     job = waiting.popleft()
                     lock = locks.enter_context(ExitStack())
                     if not lock.enter_context(results.claim(job)):

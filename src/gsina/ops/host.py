@@ -1,0 +1,66 @@
+"""Which numbers the program may look at: on the CPU all, on other devices none that it waits for.
+
+A number that is read from a GPU stalls it. So whatever hangs on numbers (the size of a selection,
+the end of a loop) has two ways: the short one where they are at hand, and one whose shapes and
+steps are known beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+_elsewhere = False
+
+
+def at_hand(values: Tensor) -> bool:
+    """Whether numbers of ``values`` can be read without waiting for a device."""
+    if torch.compiler.is_compiling():
+        return values.is_cpu and not _elsewhere and not _is_exporting()
+    return values.is_cpu and not _elsewhere and not is_mapped(values)
+
+
+def _is_exporting() -> bool:
+    """Whether ``torch.export`` looks on, which knows no numbers; older versions cannot say."""
+    ask = getattr(torch.compiler, "is_exporting", None)
+    return ask is not None and bool(ask())
+
+
+def is_mapped(values: Tensor) -> bool:
+    """Whether ``values`` are many at once, inside ``torch.func.vmap``, and none can be read."""
+    inside = torch._C._functorch
+    while inside.is_functorch_wrapped_tensor(values):
+        if inside.is_batchedtensor(values):
+            return True
+        values = inside.get_unwrapped(values)
+    return False
+
+
+@contextmanager
+def as_on_a_device() -> Iterator[None]:
+    """Compute on the CPU as on any other device, to test how that is done."""
+    global _elsewhere
+    before, _elsewhere = _elsewhere, True
+    try:
+        yield
+    finally:
+        _elsewhere = before
+
+
+def widest(device: torch.device) -> torch.dtype:
+    """The widest floating-point type that the device has: Apple's have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def count_members(index: Tensor, num: int) -> Tensor:
+    """How often every number below ``num`` occurs in ``index``: ``[N] -> [num]``, int64.
+
+    On a GPU ``torch.bincount`` waits for the largest number.
+    """
+    if at_hand(index):
+        return torch.bincount(index, minlength=num)
+    ones = index.new_ones(()).expand(index.numel())
+    return index.new_zeros(num).scatter_add_(0, index, ones)

@@ -1,0 +1,181 @@
+"""Where a model is trained and used: the CPU, or an accelerator by the name that torch gives it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gsina.errors import InputError
+from gsina.graphs.batch import Batch
+from gsina.graphs.packed import Known, PackedGraphs
+
+#: Kinds of accelerators, the one that ``auto`` prefers first.
+ACCELERATORS = ("cuda", "xpu", "mps")
+#: Methods and networks that wait for the device in a training step, and why. All others do not.
+WAITING = {
+    "asap": "how many pairs of clusters touch each other is found by products of sparse matrices",
+    "igm": "parts of other graphs are copied, and how large those are is known only when drawn",
+    "gat": "PyG's layer looks for self-loops before it adds its own",
+    "gprgnn": "PyG's normalisation looks for self-loops before it adds its own",
+}
+#: Training graphs live on the device if they take no more than this share of its free memory.
+RESIDENT_SHARE = 0.5
+#: What a user may name, for messages and help.
+NAMES = "auto, cpu, cuda (or cuda:1), mps or xpu"
+
+
+def available_devices() -> list[str]:
+    """All devices that torch can use here, such as ``cuda:0``; the CPU is the last."""
+    found = []
+    for kind in ACCELERATORS:
+        count = _count(kind)
+        found += [kind] if kind == "mps" and count else [f"{kind}:{at}" for at in range(count)]
+    return [*found, "cpu"]
+
+
+def choose_device(name: str | torch.device = "cpu") -> torch.device:
+    """The device that a name means on this machine.
+
+    Args:
+        name: ``cpu``; ``cuda``, ``xpu`` or ``mps``, with the number of one of several as in
+            ``cuda:1``; or ``auto`` for the best that there is. Without a number it is the first,
+            and under ``torchrun`` the one with the number of the process on its machine.
+
+    Raises:
+        InputError: It is no such name, or there is no such device; names those that there are.
+    """
+    text, there = str(name).strip().lower(), available_devices()
+    if text == "auto":
+        text = there[0].partition(":")[0]
+    if re.fullmatch(rf"cpu|({'|'.join(ACCELERATORS)})(:\d+)?", text) is None:
+        raise InputError(
+            f"--device must be {NAMES}, got {str(name)!r}; here there are: {', '.join(there)}."
+        )
+    kind, _, number = text.partition(":")
+    if kind in ("cpu", "mps") and not int(number or 0):
+        wanted = kind
+    else:
+        wanted = f"{kind}:{number or os.environ.get('LOCAL_RANK', '0')}"
+    if wanted in there:
+        return torch.device(wanted)
+    most = _count(kind)
+    several = f", and start at most {most} processes on a machine" if most and not number else ""
+    raise InputError(
+        f"torch {torch.__version__} finds no device {wanted} here, only {', '.join(there)}; choose "
+        f"one of these{several}."
+    )
+
+
+def device_of(module: torch.nn.Module) -> torch.device:
+    """Where a module's parameters are; the CPU if it has none."""
+    return next((value.device for value in module.parameters()), torch.device("cpu"))
+
+
+def device_name(device: torch.device) -> str | None:
+    """What the accelerator calls itself; ``None`` for the CPU."""
+    if device.type == "cpu":
+        return None
+    name = getattr(_module(device), "get_device_name", None)
+    return device.type if name is None else str(name(device))
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes of the device's memory that are free now; 0 if the device does not say."""
+    ask = getattr(_module(device), "mem_get_info", None)
+    return 0 if ask is None else int(ask(device)[0])
+
+
+def generator_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of torch's generators that a training on the device draws from, by kind."""
+    states = {"torch": torch.get_rng_state()}
+    if device.type != "cpu":
+        states[device.type] = _get_state(device)
+    return states
+
+
+def set_generator_states(device: torch.device, states: dict[str, Tensor], seed: int) -> None:
+    """Put back what :func:`generator_states` gave, perhaps on another device.
+
+    Args:
+        device: Where training goes on.
+        states: The states.
+        seed: Seeds the generator of a device that was not there before.
+    """
+    torch.set_rng_state(states["torch"])
+    if device.type == "cpu":
+        return
+    if device.type in states:
+        _set_state(device, states[device.type])
+    else:
+        _module(device).manual_seed(seed)
+
+
+@contextmanager
+def kept_generators(device: torch.device) -> Iterator[None]:
+    """Put the generators back at the end, those of the CPU and of the device."""
+    states = generator_states(device)
+    try:
+        yield
+    finally:
+        set_generator_states(device, states, 0)
+
+
+class Home:
+    """Where the training graphs are: on the device if they fit there, otherwise on the host.
+
+    Args:
+        device: Where training takes place.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._known: Known = {}
+
+    def place(self, graphs: PackedGraphs) -> PackedGraphs:
+        """The graphs where batches are best assembled from; what was there before is not copied."""
+        if self.device.type == "cpu":
+            return graphs
+        there = sum(copied.nbytes for _, copied in self._known.values())
+        if graphs.nbytes > RESIDENT_SHARE * (free_memory(self.device) + there):
+            return graphs
+        return graphs.to(self.device, self._known)
+
+    def bring(self, batch: Batch) -> Batch:
+        """A batch on the device, without waiting for its copy where the device can do that."""
+        if batch.x.device == self.device:
+            return batch
+        if self.device.type == "cuda":
+            return batch.pin_memory().to(self.device, non_blocking=True)
+        return batch.to(self.device)
+
+
+def _count(kind: str) -> int:
+    """How many devices of a kind there are."""
+    if kind == "mps":
+        return int(torch.backends.mps.is_available())
+    module = getattr(torch, kind, None)
+    return int(module.device_count()) if module is not None and module.is_available() else 0
+
+
+def _module(device: torch.device) -> Any:
+    return getattr(torch, device.type)
+
+
+def _get_state(device: torch.device) -> Tensor:
+    module = _module(device)
+    found = module.get_rng_state() if device.type == "mps" else module.get_rng_state(device)
+    return found.cpu()  # type: ignore[no-any-return]
+
+
+def _set_state(device: torch.device, state: Tensor) -> None:
+    module = _module(device)
+    if device.type == "mps":
+        module.set_rng_state(state)
+    else:
+        module.set_rng_state(state, device)

@@ -1,0 +1,29 @@
+"""What hangs on numbers is found in two ways, which agree."""
+
+from __future__ import annotations
+
+import torch
+
+from gsina.ops.host import as_on_a_device, at_hand, count_members, widest
+
+
+def test_numbers_of_the_cpu_are_at_hand() -> None:
+    values = torch.zeros(1)
+    assert at_hand(values)
+    assert not at_hand(torch.zeros(1, device="meta"))
+    with as_on_a_device():
+        assert not at_hand(values)
+    assert at_hand(values)
+
+
+def test_counts_are_the_same_both_ways() -> None:
+    index = torch.tensor([3, 0, 3, 3, 1])
+    here = count_members(index, 6)
+    with as_on_a_device():
+        assert torch.equal(count_members(index, 6), here)
+    assert here.tolist() == [1, 1, 0, 3, 0, 0]
+
+
+def test_apple_has_no_float64() -> None:
+    assert widest(torch.device("mps")) == torch.float32
+    assert widest(torch.device("cuda:1")) == widest(torch.device("cpu")) == torch.float64
