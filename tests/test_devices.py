@@ -1,13 +1,15 @@
 """Nothing in the hot paths stalls or leaves the device.
 
-There is no GPU here, so three stand-ins: the source, in which no call reads numbers back; the meta
-device, on which nothing can be read and no tensor of another device is allowed; and the CPU, which
-computes as a device would, to the same numbers.
+There is no GPU here, so four stand-ins: the source, in which no call reads numbers back; the meta
+device, on which nothing can be read; a fake accelerator, which also meets no other device; and the
+CPU, which computes as a device would, to the same numbers.
 """
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,16 @@ def test_a_step_waits_for_nothing(name: str, level: str, options: dict[str, Any]
     else:
         with pytest.raises(NotImplementedError):
             step_on_meta(method, batch)
+
+
+def test_a_step_on_a_fake_accelerator_reads_nothing_and_mixes_no_devices() -> None:
+    """Backward passes included; in a process of its own, as it registers the device."""
+    pytest.importorskip("torch.utils.backend_registration")
+    if not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"):
+        pytest.skip("this torch has no device guards in Python")
+    program = Path(__file__).with_name("fake_accelerator.py")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("backbone", list(BACKBONES))

@@ -36,7 +36,10 @@ def hard_top_r(
         _check(ratio)
     position = torch.arange(groups.size, device=scores.device)
     wide = widest(scores.device)
-    share = torch.as_tensor(ratio, dtype=wide, device=scores.device)
+    if isinstance(ratio, Tensor):
+        share = ratio.to(scores.device, wide)
+    else:
+        share = torch.full((), ratio, dtype=wide, device=scores.device)
     counts = groups.counts(position.new_empty(0))
     order = scores.detach().argsort(descending=True, stable=True)
     candidates, first = counts, None
