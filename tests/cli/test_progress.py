@@ -9,7 +9,7 @@ from gsina.cli import progress, show
 from gsina.cli.progress import Epochs, load_with_bar
 from gsina.datasets.catalog import DATASETS, DatasetEntry
 from gsina.metrics import metric_text
-from gsina.runs.recipe import NamedData
+from gsina.runs.data import NamedData
 
 
 def record(epoch: int, accuracy: float, best: bool) -> dict:

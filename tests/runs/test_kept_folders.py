@@ -14,8 +14,8 @@ from cli.runs import records, result
 from gsina import load_model
 from gsina.errors import InputError
 from gsina.estimators import GraphClassifier
+from gsina.runs.data import FileData, NamedData
 from gsina.runs.folder import read_run
-from gsina.runs.recipe import FileData, NamedData
 from gsina.runs.trained import load_run
 
 KEPT = Path(__file__).parents[1] / "kept" / "v0.1"

@@ -18,8 +18,9 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.train import train_model
+from gsina.runs.data import FileData
 from gsina.runs.published import default_recipe
-from gsina.runs.recipe import FileData, Recipe
+from gsina.runs.recipe import Recipe
 from gsina.runs.run import run
 from gsina.runs.toml import to_toml
 from gsina.training import Diverged

@@ -106,8 +106,8 @@ def resumable(out: Path, threads: int | None) -> Iterator[None]:
 
 def unpublished(recipe: Recipe) -> str:
     """A note if no recipe was published for this dataset, backbone and method; else empty."""
+    from gsina.runs.data import NamedData
     from gsina.runs.published import is_published
-    from gsina.runs.recipe import NamedData
 
     names = recipe.data.name, recipe.backbone.name, recipe.method.name
     if not isinstance(recipe.data, NamedData) or is_published(*names):

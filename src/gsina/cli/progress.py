@@ -12,7 +12,7 @@ from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
     from gsina.graphs.dataset import Dataset
-    from gsina.runs.recipe import FileData, NamedData
+    from gsina.runs.data import FileData, NamedData
 
 
 class Bar:

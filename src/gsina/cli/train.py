@@ -304,8 +304,8 @@ def _wants_baselines(plan: PlannedRun, asked: bool | None, resume: bool) -> bool
         if asked:
             raise InputError("--baseline is for one run, not for --seeds or --folds; leave it out.")
         return False
+    from gsina.runs.data import FileData
     from gsina.runs.folder import has_baselines
-    from gsina.runs.recipe import FileData
 
     begun = has_baselines(plan.out) if resume else None
     wanted = begun if asked is None else asked

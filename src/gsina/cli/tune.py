@@ -156,7 +156,7 @@ def tune(
 
 
 def _default_folder(recipe: Recipe) -> Path:
-    from gsina.runs.recipe import NamedData
+    from gsina.runs.data import NamedData
 
     parts = [recipe.data.name]
     if isinstance(recipe.data, NamedData):

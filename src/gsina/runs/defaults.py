@@ -13,7 +13,8 @@ from gsina.models.imbalance import AUTO
 from gsina.models.plan import check_budget, default_options
 from gsina.models.train import named_spec
 from gsina.nn.backbones import BACKBONES
-from gsina.runs.recipe import FOLDERS, Recipe
+from gsina.runs.data import FOLDERS
+from gsina.runs.recipe import Recipe
 
 #: Settings that suit a few thousand molecules: a second or two per epoch on one core.
 BACKBONE = {"hidden_channels": 64, "num_layers": 3, "dropout": 0.3}

@@ -22,8 +22,9 @@ from gsina.files import locked, parse_json, refuse_link, remove_leftovers, save_
 from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
 from gsina.models.plan import trial_folders
+from gsina.runs.data import NamedData
 from gsina.runs.job import Job
-from gsina.runs.recipe import NamedData, Recipe
+from gsina.runs.recipe import Recipe
 from gsina.runs.toml import to_toml
 from gsina.training.checkpoint import FILE as CHECKPOINT
 

@@ -5,27 +5,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationError,
     field_validator,
     model_validator,
 )
 
-from gsina.datasets.catalog import DATASETS, load_dataset
 from gsina.errors import InputError, MissingFileError, check_name
-from gsina.files import cache_dir, data_dir
-from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
 from gsina.models.imbalance import (
@@ -40,150 +31,13 @@ from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.predictor import NetworkSpec
-from gsina.runs.options import changed_options, check_options, signature_of
+from gsina.runs.data import TAGS, Data, FileData, NamedData, NamedPart, Part, tag_of
+from gsina.runs.options import changed_options, check_options
 from gsina.training.loop import Settings
 from gsina.training.selection import SELECTIONS, make_selection
 
-#: Called with the steps done and in all while data are prepared.
-OnProgress = Callable[[int, int | None], None]
 
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _NamedPart(_Part):
-    name: str
-    options: dict[str, Any] = Field(default_factory=dict)
-
-
-class NamedData(_NamedPart):
-    """A dataset by name, with the options of its loader."""
-
-    @model_validator(mode="after")
-    def _known(self) -> NamedData:
-        entry = DATASETS[check_name(self.name, DATASETS, "dataset")]
-        check_options(
-            entry.load, self.options, f"dataset {self.name}", leave_out=("progress", "download")
-        )
-        return self
-
-    @property
-    def level(self) -> str:
-        """Whether graphs or nodes are predicted."""
-        return DATASETS[self.name].level
-
-    def at_hand(self) -> bool:
-        """Whether the data can be loaded without a download."""
-        return DATASETS[self.name].at_hand()
-
-    def load(self, progress: OnProgress | None = None) -> Dataset:
-        """Load the dataset; the first preparation reports its progress."""
-        wanted = "progress" in signature_of(DATASETS[self.name].load)[0]
-        return load_dataset(self.name, **self.options, **({"progress": progress} if wanted else {}))
-
-    def essential(self) -> dict[str, Any]:
-        """The name, and the options that are not defaults."""
-        return {
-            "name": self.name,
-            "options": changed_options(DATASETS[self.name].load, self.options),
-        }
-
-
-class FileData(_Part):
-    """Files of a user.
-
-    Attributes:
-        format: Name of their format.
-        files: Absolute paths, or such in the folder of raw data (``data:ogb/...``) or of prepared
-            ones (``cache:...``); of the TU collection the name of the dataset.
-        options: Arguments of the reader.
-        title: What to call the data, if not by the name of the first file.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    format: str = Field(validation_alias=AliasChoices("format", "kind"))  # `kind` in version 0.1
-    files: tuple[str, ...]
-    options: dict[str, Any] = Field(default_factory=dict)
-    title: str | None = None
-
-    @model_validator(mode="after")
-    def _known(self) -> FileData:
-        chosen = FORMATS[check_name(self.format, FORMATS, "format")]
-        check_options(chosen.read, self.options, self.format, leave_out=("on_progress",))
-        parameters = signature_of(chosen.read)[0].values()
-        files = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-        if len(self.files) != len(files):
-            raise InputError(
-                f"got {len(self.files)} files, expected {len(files)}: {', '.join(files)}"
-            )
-        for one in parameters:
-            needed = one.kind is one.KEYWORD_ONLY and one.default is one.empty
-            if needed and one.name not in self.options:
-                raise InputError(f"option {one.name} of {self.format} is missing")
-        return self
-
-    @property
-    def name(self) -> str:
-        """The title, or the name of the first file, without its endings."""
-        if self.title is not None:
-            return self.title
-        return re.sub(r"[^\w.-]", "_", Path(self.files[0]).name.split(".")[0]) or "data"
-
-    @property
-    def level(self) -> str:
-        """Whether graphs or nodes are predicted."""
-        return FORMATS[self.format].level
-
-    def load(self, progress: OnProgress | None = None) -> Dataset:
-        """Read and split the data."""
-        read = FORMATS[self.format].read
-        wanted = "on_progress" in signature_of(read)[0]
-        found = read(*self.paths, **self.options, **({"on_progress": progress} if wanted else {}))
-        return found if self.title is None else replace(found, name=self.title)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files as this machine knows them."""
-        return tuple(_place_of(file) for file in self.files)
-
-    def at_hand(self) -> bool:
-        """Whether the files are there."""
-        return self.format == "tu" or all(Path(path).exists() for path in self.paths)
-
-    def essential(self) -> dict[str, Any]:
-        """Format, files, and the options that are not defaults."""
-        options = changed_options(FORMATS[self.format].read, self.options)
-        title = {} if self.title is None else {"title": self.title}
-        return {"format": self.format, "files": list(self.files), "options": options} | title
-
-
-#: The folders that files of a recipe may be in, so that it means the same on every machine.
-FOLDERS = {"data:": data_dir, "cache:": cache_dir}
-
-
-def _place_of(file: str) -> str:
-    for prefix, folder in FOLDERS.items():
-        if file.startswith(prefix):
-            return str(folder() / file.removeprefix(prefix))
-    return file
-
-
-def _tag(data: Any) -> str:
-    """Whether data are files or have a name."""
-    if isinstance(data, dict):
-        return "file" if data.keys() & {"format", "kind", "files"} else "named"
-    return "file" if isinstance(data, FileData) else "named"
-
-
-TAGS = ("named", "file")
-Data = Annotated[
-    Annotated[NamedData, Tag("named")] | Annotated[FileData, Tag("file")], Discriminator(_tag)
-]
-
-
-class MethodPart(_NamedPart):
+class MethodPart(NamedPart):
     """Which method, with its settings."""
 
     @model_validator(mode="after")
@@ -194,7 +48,7 @@ class MethodPart(_NamedPart):
         return self
 
 
-class BackbonePart(_NamedPart):
+class BackbonePart(NamedPart):
     """Which network, with its settings."""
 
     name: str = "gin"
@@ -207,7 +61,7 @@ class BackbonePart(_NamedPart):
         return self
 
 
-class OptimiserPart(_Part):
+class OptimiserPart(Part):
     """How to optimise; see :class:`gsina.training.Settings`."""
 
     epochs: int = Field(default=100, ge=1)
@@ -225,7 +79,7 @@ class OptimiserPart(_Part):
     resample: Literal["shortcuts"] | None = None
 
 
-class SelectionPart(_Part):
+class SelectionPart(Part):
     """Which epoch is selected, and by which metric; by default by that of the dataset.
 
     A metric that is named, or that ``auto`` takes because of a rare class, also chooses the
@@ -243,7 +97,7 @@ class SelectionPart(_Part):
         return check_name(rule, SELECTIONS, "selection rule")
 
 
-class RunPart(_Part):
+class RunPart(Part):
     """How a run is computed, and not what: it has no part in the names of results.
 
     Attributes:
@@ -270,7 +124,7 @@ class FieldError(InputError):
         self.field, self.problem = field, problem
 
 
-class Recipe(_Part):
+class Recipe(Part):
     """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios.
 
     An ``ensemble`` is the mean of so many members, trained with one seed after the other. With
@@ -425,7 +279,7 @@ def _suggest(values: dict[str, Any], loc: tuple[int | str, ...]) -> str:
     for part in _place(loc)[:-1]:
         model = model.model_fields[part].annotation
         if part == "data":
-            model = models[_tag(values["data"])]
+            model = models[tag_of(values["data"])]
     try:
         check_name(str(loc[-1]), model.model_fields, "field")
     except InputError as error:

@@ -34,9 +34,10 @@ from gsina.models.answers import (
     target_names,
 )
 from gsina.models.model import Model
+from gsina.runs.data import FileData
 from gsina.runs.folder import PREDICTIONS, RESULT, UNREADABLE, repeat_names
 from gsina.runs.options import signature_of
-from gsina.runs.recipe import FileData, Recipe
+from gsina.runs.recipe import Recipe
 
 
 class Repeat(NamedTuple):

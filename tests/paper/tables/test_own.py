@@ -12,7 +12,7 @@ import pytest
 from gsina.cli.recipes import Request
 from gsina.formats import FileOptions
 from gsina.paper.tables.own import RIVALS, SAMPLE, SOURCES, own, prepare
-from gsina.runs.recipe import FileData
+from gsina.runs.data import FileData
 
 
 def test_the_default_is_that_of_the_command(tmp_path: Path) -> None:

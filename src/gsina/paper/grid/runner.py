@@ -15,9 +15,9 @@ from gsina.files import cache_dir
 from gsina.paper.grid.results import Results
 from gsina.paper.studies.connected_components import run_components
 from gsina.paper.studies.explainers import run_posthoc
+from gsina.runs.data import FileData
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
-from gsina.runs.recipe import FileData
 from gsina.runs.run import run
 from gsina.runs.trained import model_folder
 from gsina.training import Diverged, UnusableCheckpoint
