@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,15 @@ def make_model(
 def molecules() -> PackedGraphs:
     """A few molecules, one atom and two ions among them."""
     return pack_smiles(SMILES, jobs=1).graphs
+
+
+def hundred_edges() -> PackedGraphs:
+    """One graph of 100 undirected edges, without labels."""
+    torch.manual_seed(0)
+    edges = [(i, i + 1) for i in range(89)] + [(i, i + 5) for i in range(0, 77, 7)]
+    assert len(edges) == 100
+    graphs = PackedGraphs.from_pyg([tiny.graph(90, edges, undirected=True)])
+    return replace(graphs, edge_truth=None, y=None)
 
 
 def write(path: Path, model: Model, graphs: PackedGraphs, **given: Any) -> dict[str, Any]:

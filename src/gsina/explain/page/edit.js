@@ -7,10 +7,10 @@ const GsinaEdit = (() => {
   function start(page) {
     const { $, make, data, state, nodeWord, edgeWord, short, say, nodeName, pairName, showAnswer, onEdited } = page;
     const features = data.network?.features;
-    let net = null, damaged = "", input = null, intact = null, job = 0, usable = false, node = -1;
+    let net = null, damaged = "", input = null, intact = null, job = 0, usable = false, node = 0, picked = false;
 
     const active = () => usable;
-    const chosen = () => (usable ? node : -1);
+    const chosen = () => (usable && picked ? node : -1);
     const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
     const names = (graph) => (graph.names === undefined ? [] : data.outputNames[graph.names]);
 
@@ -27,8 +27,8 @@ const GsinaEdit = (() => {
 
     function enter(graph) {
       $("whatif").hidden = !data.network;
-      usable = false;
-      node = -1;
+      usable = picked = false;
+      node = 0;
       if (!data.network) return;
       load();
       let hint = damaged;
@@ -47,7 +47,7 @@ const GsinaEdit = (() => {
       if (!usable) return;
       fillNodes(graph);
       fillTargets(graph);
-      choose(0);
+      showValue();
       judge(graph);
       tell("");
     }
@@ -73,7 +73,6 @@ const GsinaEdit = (() => {
     function leave(graph) {
       job++;
       if (graph && graph.edits) restore(graph);
-      node = -1;
     }
 
     function restore(graph) {
@@ -93,14 +92,13 @@ const GsinaEdit = (() => {
       graph.edits = empty ? null : edits;
       graph.part = empty ? null : GsinaWhatIf.ask(net, input, edits, names(graph));
       graph.relabelled = empty ? null : new Map([...edits.rows].map(([one, row]) => [one, labelOf(row)]).filter(([, label]) => label));
-      onEdited(graph);
+      onEdited(graph); // It is drawn in the next frame.
       showAnswer(graph);
-      page.draw();
       fillNodes(graph);
       showValue();
       state.answerMs = performance.now() - begun;
       judge(graph);
-      tell(what);
+      tell(typeof what === "function" ? what(graph.part.answer) : what);
     }
 
     function toggle({ pair, node: one }) {
@@ -158,16 +156,20 @@ const GsinaEdit = (() => {
     /* ---- the chosen node and its features ---- */
 
     function fillNodes(graph) {
-      const options = Array.from({ length: graph.nodes }, (_, one) => {
-        const gone = graph.edits?.nodes.has(one) ? " (removed)" : "";
-        return new Option(`${nodeName(graph, one)}${gone}`, `${one}`);
-      });
-      $("node").replaceChildren(...options);
-      if (node >= 0) $("node").value = `${node}`;
+      const { options } = $("node");
+      options.length = graph.nodes;
+      for (let one = 0; one < graph.nodes; one++) {
+        const text = `${nodeName(graph, one)}${graph.edits?.nodes.has(one) ? " (removed)" : ""}`;
+        if (!options[one]) options.add(new Option(text, `${one}`));
+        else if (options[one].text !== text) options[one].text = text;
+        options[one].value = `${one}`;
+      }
+      $("node").value = `${node}`;
     }
 
     function choose(one) {
       node = one;
+      picked = true;
       $("node").value = `${one}`;
       showValue();
     }
@@ -200,6 +202,21 @@ const GsinaEdit = (() => {
       $("flip").hidden = data.network.task === "regression";
     }
 
+    /** Go on with a generator in slices until it is done, or something else is asked. */
+    function inSlices(steps, asked, { onStep = () => {}, onDone, onLeft = () => {} }) {
+      let spent = 0;
+      setTimeout(function slice() {
+        if (asked !== job) return onLeft();
+        const begun = performance.now();
+        let step = steps.next();
+        while (!step.done && performance.now() - begun < SLICE) step = steps.next();
+        spent += performance.now() - begun;
+        if (step.done) return onDone(step.value, spent);
+        onStep(step.value);
+        return setTimeout(slice);
+      });
+    }
+
     /* ---- faithfulness ---- */
 
     const answerOf = (graph) => (graph.part ?? intact).answer;
@@ -213,18 +230,17 @@ const GsinaEdit = (() => {
 
     /** How far the answer hangs on the heaviest edges, in words, once the answer is drawn. */
     function judge(graph) {
-      const asked = job;
       $("faithful").textContent = "";
       if (!graph.scores) return;
-      setTimeout(() => {
-        if (asked !== job || state.open !== graph) return;
-        const begun = performance.now();
-        const edits = graph.edits ?? GsinaWhatIf.noEdits(), index = subject(graph);
-        const here = graph.part ?? intact, { pairs, found } = here;
-        const own = new Map(pairs.map((pair, i) => [pair, found.edge?.[i] ?? graph.own?.[pair] ?? graph.scores[pair]]));
-        const seen = GsinaWhatIf.faithfulness(net, input, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
-        $("faithful").textContent = seen ? inSentences(graph, seen, index) : "";
-        state.faithfulMs = performance.now() - begun;
+      const edits = graph.edits ?? GsinaWhatIf.noEdits(), index = subject(graph);
+      const here = graph.part ?? intact, { pairs, found } = here;
+      const own = new Map(pairs.map((pair, i) => [pair, found.edge?.[i] ?? graph.own?.[pair] ?? graph.scores[pair]]));
+      const steps = GsinaWhatIf.faithfulness(net, input, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
+      inSlices(steps, job, {
+        onDone(seen, spent) {
+          $("faithful").textContent = seen ? inSentences(graph, seen, index) : "";
+          state.faithfulMs = spent;
+        },
       });
     }
 
@@ -242,40 +258,39 @@ const GsinaEdit = (() => {
     /* ---- the fewest removals ---- */
 
     function search() {
-      const graph = state.open;
-      if ($("flip").dataset.busy) return stop("Stopped.");
-      const asked = ++job, edits = graph.edits ?? GsinaWhatIf.noEdits(), before = answerOf(graph), index = subject(graph);
-      const steps = GsinaWhatIf.counterfactual(net, input, edits, names(graph), index);
+      if ($("flip").dataset.busy) {
+        job++;
+        judge(state.open);
+        return tell("Stopped.");
+      }
+      const graph = state.open, edits = graph.edits ?? GsinaWhatIf.noEdits();
+      const before = answerOf(graph), index = subject(graph);
       $("flip").dataset.busy = "yes";
       $("flip").textContent = "Stop";
-      (function slice() {
-        if (asked !== job) return stop(null);
-        const begun = performance.now();
-        let step = steps.next();
-        while (!step.done && performance.now() - begun < SLICE) step = steps.next();
-        if (!step.done) {
-          $("whatif-text").textContent = `Looking at removals of ${plural(step.value, edgeWord)} …`;
-          return setTimeout(slice);
-        }
-        stop(null);
-        if (!step.value) return tell(`No removal of ${edgeWord}s changes the answer.`);
-        return change((now) => step.value.forEach((pair) => now.pairs.add(pair)), found(graph, step.value, before, index));
-      })();
+      return inSlices(GsinaWhatIf.counterfactual(net, input, edits, names(graph), index), ++job, {
+        onStep(count) { $("whatif-text").textContent = `Looking at removals of ${plural(count, edgeWord)} …`; },
+        onLeft: stop,
+        onDone(pairs) {
+          stop();
+          if (pairs) change((now) => pairs.forEach((pair) => now.pairs.add(pair)), (now) => found(graph, pairs, before, now, index));
+          else {
+            judge(graph);
+            tell(`No removal of ${edgeWord}s changes the answer.`);
+          }
+        },
+      });
     }
 
-    function found(graph, pairs, before, index) {
-      const these = pairs.length === 1 ? `this ${edgeWord}` : `these ${pairs.length} ${edgeWord}s`;
-      const which = before.yes ? ` for ${names(graph)[index]}` : "";
-      return `Without ${these} the answer${which} is another: ${pairs.map((pair) => pairName(graph, pair)).join(", ")}.`;
-    }
-
-    function stop(text) {
+    function stop() {
       delete $("flip").dataset.busy;
       $("flip").textContent = "Fewest removals that change the answer";
-      if (text !== null) {
-        job++;
-        tell(text);
-      }
+    }
+
+    function found(graph, pairs, before, now, index) {
+      const these = pairs.length === 1 ? `this ${edgeWord}` : `these ${pairs.length} ${edgeWord}s`;
+      const say = ({ yes, predicted }) => (yes ? (yes[index] ? "yes" : "no") : predicted);
+      const which = before.yes ? ` for ${names(graph)[index]}` : "";
+      return `Without ${these} the answer${which} is ${say(now)} instead of ${say(before)}: ${pairs.map((pair) => pairName(graph, pair)).join(", ")}.`;
     }
 
     /* ---- words ---- */

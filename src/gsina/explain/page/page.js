@@ -333,43 +333,6 @@
     state.shown[to].open.focus();
   }
 
-  /* ---- what is under the pointer ---- */
-
-  function hover(event, canvas, graph, view) {
-    const box = canvas.getBoundingClientRect();
-    const found = view && GsinaDraw.nearest(view, graph, event.clientX - box.left, event.clientY - box.top);
-    const tip = $("tip");
-    tip.hidden = !found;
-    if (!found) return;
-    tip.textContent = found.pair === undefined ? nodeTip(graph, found.node) : pairTip(graph, found.pair);
-    const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
-    tip.style.left = `${left}px`;
-    tip.style.top = `${Math.max(4, event.clientY - tip.offsetHeight - 12)}px`;
-  }
-
-  function pairTip(graph, pair) {
-    const weight = graph.weights ? `: weight ${graph.weights[pair].toFixed(4)}` : "";
-    const truth = graph.edgeTruth ? (graph.edgeTruth[pair] ? ", in the true part" : ", not in the true part") : "";
-    return `${data.molecules || graph.drawing ? "Bond" : "Edge"} ${pairName(graph, pair)}${weight}${truth}`;
-  }
-
-  function nodeTip(graph, node) {
-    const weight = graph.node && data.node !== "none" ? `: weight ${graph.node[node].toFixed(4)}` : "";
-    const name = nodeName(graph, node), centre = node === graph.centre ? ", the predicted one" : "";
-    const word = name === `node ${node}` ? "" : data.molecules || graph.drawing ? "Atom " : "Node ";
-    return `${word}${name}${centre}${weight}`;
-  }
-
-  function startHover() {
-    $("cards").addEventListener("pointermove", (event) => {
-      const card = event.target.closest(".card");
-      if (card && card.graph.canvas) hover(event, card.graph.canvas, card.graph, card.graph.view);
-    });
-    $("large-canvas").addEventListener("pointermove", (event) => hover(event, $("large-canvas"), state.open, state.largeView));
-    for (const id of ["cards", "large-canvas"]) $(id).addEventListener("pointerleave", () => { $("tip").hidden = true; });
-    document.addEventListener("scroll", () => { $("tip").hidden = true; }, { passive: true });
-  }
-
   /* ---- light and dark ---- */
 
   const darkSystem = window.matchMedia("(prefers-color-scheme: dark)");
@@ -388,56 +351,11 @@
     show();
   }
 
-  /* ---- the head of the page ---- */
-
-  /** Rows of text as a table with a header; nothing without rows. */
-  function fillTable(place, rows, caption) {
-    if (!rows.length) return;
-    const table = make("table");
-    if (caption) table.append(make("caption", "", caption));
-    rows.forEach((row, i) => {
-      const line = make("tr");
-      row.forEach((cell, j) => {
-        const element = make(i && j ? "td" : "th", "", cell);
-        if (!i || !j) element.scope = i ? "row" : "col";
-        line.append(element);
-      });
-      table.append(line);
-    });
-    place.append(table);
-    place.hidden = false;
-  }
-
-  function startHead() {
-    $("title").textContent = data.title;
-    for (const [name, value] of data.summary) {
-      const line = make("div");
-      line.append(make("dt", "", name), make("dd", "", value));
-      $("summary").append(line);
-    }
-    $("summary").hidden = !data.summary.length;
-    fillTable($("scores"), data.table, data.caption);
-    fillTable($("comparison"), data.comparison, "");
-    $("verdict").textContent = data.verdict;
-    $("verdict").hidden = !data.verdict;
-    $("notes").append(...data.notes.map((note) => make("li", "", note)));
-    $("notes").hidden = !data.notes.length;
-    const keys = solvable ? [["weight", `${edgeWord} weight 0 to 1`]] : [];
-    if (known) keys.push(["truth", "true part"]);
-    if (graphs.some((graph) => graph.centre !== undefined)) keys.push(["centre", "predicted node"]);
-    for (const word of document.querySelectorAll(".edge-word")) word.textContent = `${edgeWord}s`;
-    for (const [kind, text] of keys) {
-      const key = make("span", "key", text);
-      key.prepend(make("span", `swatch ${kind}`));
-      $("legend").append(key);
-    }
-  }
-
   const page = { $, make, data, graphs, state, solvable, known, nodeWord, edgeWord, cardWord, theme, short, say, refresh,
     solve, nodeName, pairName, strongest, inWords, verdict, focusable, onEdited };
   const large = GsinaLarge.start(page);
   const filter = GsinaFilters.start(page);
-  startHead();
+  GsinaHead.start(page);
   startSliders();
   $("cards").append(...graphs.map(makeCard));
   $("cards").addEventListener("keydown", onCardKey);
@@ -449,7 +367,7 @@
     const card = event.target.closest(".card");
     if (card) focusable(state.shown.indexOf(card.graph));
   });
-  startHover();
+  GsinaPointer.start(page);
   startTheme();
   filter();
   for (const graph of graphs) observer.observe(graph.card);

@@ -94,7 +94,8 @@ const GsinaWhatIf = (() => {
    * How far the answer moves without the heaviest edges, and with nothing else.
    *
    * Removed are edges, and with them the nodes that lose their last one. Random choices of as many
-   * edges are the measure of that.
+   * edges are the measure of that. A generator: it yields after every answer, so that the page can
+   * breathe.
    *
    * @param here what `ask` says of the edited graph
    * @param {(pair: number) => number} weight of every pair of the edited graph
@@ -102,18 +103,21 @@ const GsinaWhatIf = (() => {
    * @param {number} index the class or target that the numbers are about
    * @returns {{marked, now, without, only, randomWithout, randomOnly}} or null for too few edges
    */
-  function faithfulness(net, graph, edits, names, here, weight, count, index) {
+  function* faithfulness(net, graph, edits, names, here, weight, count, index) {
     const { pairs } = here;
     if (pairs.length < 2 || count >= pairs.length || count < 1) return null;
     const value = (removed) => answers.value(ask(net, graph, without(graph, edits, removed), names).answer, index);
-    const both = (chosen) => {
-      const inside = new Set(chosen);
-      return [value(chosen), value(pairs.filter((pair) => !inside.has(pair)))];
-    };
+    function* both(chosen) {
+      const inside = new Set(chosen), gone = value(chosen);
+      yield;
+      const only = value(pairs.filter((pair) => !inside.has(pair)));
+      yield;
+      return [gone, only];
+    }
     const marked = [...pairs].sort((a, b) => weight(b) - weight(a) || a - b).slice(0, count);
-    const [gone, only] = both(marked);
+    const [gone, only] = yield* both(marked);
     const random = seeded(pairs.length), draws = [];
-    for (let draw = 0; draw < DRAWS; draw++) draws.push(both(shuffled(pairs, random).slice(0, count)));
+    for (let draw = 0; draw < DRAWS; draw++) draws.push(yield* both(shuffled(pairs, random).slice(0, count)));
     const mean = (which) => draws.reduce((sum, draw) => sum + draw[which], 0) / DRAWS;
     return { marked, now: answers.value(here.answer, index), without: gone, only,
       randomWithout: mean(0), randomOnly: mean(1) };
@@ -155,6 +159,13 @@ const GsinaWhatIf = (() => {
     return needed;
   }
 
-  return { input, noEdits, ask, faithfulness, counterfactual, load: network.load };
+  /** What a generator returns, all at once. */
+  function finish(steps) {
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    return step.value;
+  }
+
+  return { input, noEdits, ask, faithfulness, counterfactual, finish, load: network.load };
 })();
 if (typeof module !== "undefined") module.exports = GsinaWhatIf;

@@ -38,6 +38,8 @@ SCRIPTS = (
     "edit.js",
     "filters.js",
     "large.js",
+    "pointer.js",
+    "head.js",
     "page.js",
 )
 #: Steps of the grid of places within the usual length of an edge.
