@@ -27,6 +27,7 @@ const GsinaEdit = (() => {
 
     function enter(graph) {
       $("whatif").hidden = !data.network;
+      $("faithful").textContent = graph.faithfulness?.words ?? "";
       usable = picked = false;
       node = 0;
       if (!data.network) return;
@@ -222,37 +223,37 @@ const GsinaEdit = (() => {
     const answerOf = (graph) => (graph.part ?? intact).answer;
     const subject = (graph) => GsinaAnswers.subject(answerOf(graph), Number($("target").value || 0));
 
-    /** As many edges as the model keeps, at the least one. */
+    /** As many edges as the model keeps, rounded up. */
     function markedCount(pairs) {
       const { share, count } = data.budget;
-      return Math.max(1, Math.round(GsinaSolver.shareOf(count ?? share, pairs, count !== null) * pairs));
+      return Math.ceil(GsinaSolver.shareOf(count ?? share, pairs, count !== null) * pairs - 1e-6);
     }
 
     /** How far the answer hangs on the heaviest edges, in words, once the answer is drawn. */
     function judge(graph) {
-      $("faithful").textContent = "";
-      if (!graph.scores) return;
+      $("faithful").textContent = (!graph.edits && graph.faithfulness?.words) || "";
+      if (!graph.scores || $("faithful").textContent) return;
       const edits = graph.edits ?? GsinaWhatIf.noEdits(), index = subject(graph);
       const here = graph.part ?? intact, { pairs, found } = here;
       const own = new Map(pairs.map((pair, i) => [pair, found.edge?.[i] ?? graph.own?.[pair] ?? graph.scores[pair]]));
       const steps = GsinaWhatIf.faithfulness(net, input, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
       inSlices(steps, job, {
         onDone(seen, spent) {
-          $("faithful").textContent = seen ? inSentences(graph, seen, index) : "";
+          $("faithful").textContent = seen ? inSentences(graph, seen, index, pairs.length) : "";
           state.faithfulMs = spent;
         },
       });
     }
 
-    function inSentences(graph, seen, index) {
+    function inSentences(graph, seen, index, pairs) {
       const name = names(graph)[index] ?? "", shares = data.network.task !== "regression";
       const said = (value) => (shares ? value.toFixed(2) : short(value));
       const what = shares ? `the probability of ${name}` : `the prediction${names(graph).length > 1 ? ` of ${name}` : ""}`;
       const [from, to] = [said(seen.now), said(seen.without)];
       const goes = from === to ? `stays ${to}` : `${seen.without < seen.now ? "falls" : "rises"} from ${from} to ${to}`;
-      const count = seen.marked.length, heaviest = count === 1 ? `strongest ${edgeWord}` : `${count} strongest ${edgeWord}s`;
-      return `Without the ${heaviest} ${what} ${goes}; with only ${count === 1 ? "it" : "them"} it is ${said(seen.only)}. `
-        + `A random choice of as many ${edgeWord}s: ${said(seen.randomWithout)} and ${said(seen.randomOnly)}.`;
+      const count = seen.marked.length, [marked, them] = count === 1 ? [edgeWord, "that one"] : [`${edgeWord}s`, "them"];
+      return `Without the marked ${marked} (${count} of ${pairs}) ${what} ${goes}; with only ${them} it is ${said(seen.only)}. `
+        + `A random choice of as many: ${said(seen.randomWithout)}, ${said(seen.randomOnly)}.`;
     }
 
     /* ---- the fewest removals ---- */
