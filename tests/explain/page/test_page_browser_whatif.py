@@ -225,7 +225,9 @@ def test_faithfulness_in_words(show: Open, model: Model) -> None:
     assert "A random choice of as many: 0." in text
     open_graph_again = page.locator("#previous")
     open_graph_again.click()  # ethanol: one of its two bonds
-    wait_until(lambda: "Without the marked bond (1 of 2) " in page.locator("#faithful").inner_text())
+    wait_until(
+        lambda: "Without the marked bond (1 of 2) " in page.locator("#faithful").inner_text()
+    )
     page.locator("#previous").click()  # methane has no bonds
     settle(page)
     assert page.locator("#faithful").inner_text() == ""
