@@ -283,6 +283,36 @@ def test_a_damaged_network_is_one_sentence(show: Open, model: Model, harm: str) 
     assert page.locator("#edges li").count() == 13
 
 
+def test_a_graph_whose_features_had_no_room_cannot_be_changed(show: Open, model: Model) -> None:
+    graphs = molecules()
+    shown = page_graphs(graphs, model.predict(graphs), model.task, names=SMILES, smiles=SMILES)
+    page = show(shown, carried=replace(carry(model, graphs), graphs=1))
+    open_graph(page)
+    assert "leaves out the features of this graph" in page.locator("#whatif-hint").inner_text()
+    page.mouse.click(*page.evaluate(PLACES)["bonds"][4])
+    assert page.evaluate("gsina.state.open.edits") is None
+    page.locator("#close").click()
+    open_graph(page, 0)
+    assert page.locator("#whatif-tools").is_visible()
+
+
+def test_without_attention_edges_can_be_removed_all_the_same(show: Open) -> None:
+    graphs = molecules()
+    made = make_model("erm", "gin", graphs)
+    page = open_page(show, made, graphs)
+    open_graph(page)
+    assert page.locator("#edges-title").inner_text() == "All bonds"
+    assert page.locator("#edges li").count() == 13
+    page.locator("#edges").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Delete")
+    settle(page)
+    right = made.predict(without(graphs, [0])).logits.softmax(-1)[0].tolist()
+    found = page.evaluate("gsina.state.open.part.answer.probabilities")
+    assert found == pytest.approx(right, abs=1e-5)
+    assert page.locator("#edges li").count() == 13
+
+
 def test_a_page_without_a_network_has_no_questions(show: Open, model: Model) -> None:
     graphs = molecules()
     shown = page_graphs(graphs, model.predict(graphs), model.task, names=SMILES, smiles=SMILES)

@@ -33,6 +33,7 @@ const GsinaEdit = (() => {
       if (!data.network) return;
       load();
       let hint = damaged;
+      if (!hint && !graph.input) hint = "To stay small, this page leaves out the features of this graph, so it cannot be changed here.";
       if (!hint) {
         try {
           input = GsinaWhatIf.input(graph);
@@ -63,6 +64,7 @@ const GsinaEdit = (() => {
       }
       usable = true;
       const parts = [`Click ${edgeWord === "edge" ? "an edge" : "a bond"} or ${nodeWord === "atom" ? "an atom" : "a node"} in the drawing to remove it, again to restore it; in the list below, press Delete.`];
+      if (data.explainer) parts.push(`The weights stay those of ${data.explainer} for the graph as it was.`);
       if (data.network.fixed) parts.push("Features of the whole graph stay as they are.");
       if (data.network.store.bits < 32) {
         parts.push(`The network is rounded to ${data.network.store.bits} bits, which moves its output here by ${short(most)}.`);

@@ -86,9 +86,10 @@ const GsinaLarge = (() => {
       $("large-canvas").setAttribute("aria-label", inWords(graph).join("") + edit.inWords(graph));
       const pairs = listed(graph);
       $("edges-title").hidden = $("edges").hidden = !pairs.length;
+      $("edges-kind").textContent = graph.weights ? "Strongest " : "All ";
       $("edges").replaceChildren(...pairs.map((pair) => edgeOption(graph, pair)));
       const more = graph.ends.length / 2 - pairs.length;
-      $("edges-more").textContent = pairs.length && more > 0 ? `and ${more} weaker ${edgeWord}${more === 1 ? "" : "s"}` : "";
+      $("edges-more").textContent = pairs.length && more > 0 ? `and ${more} ${graph.weights ? "weaker" : "other"} ${edgeWord}${more === 1 ? "" : "s"}` : "";
       mark(state.marked, false);
     }
 

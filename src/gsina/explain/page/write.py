@@ -19,6 +19,7 @@ from torch import Tensor
 
 from gsina.errors import check_name
 from gsina.explain.page.carry import Carried
+from gsina.explain.page.carry.store import pack
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.molecule import Kind, MoleculeDrawing
 from gsina.explain.page.whole_graph import WholeGraph, condense
@@ -276,7 +277,7 @@ def _drawing(graph: PageGraph, drawing: MoleculeDrawing, frame: _Frame) -> dict[
 
 def _input(graph: PageGraph, number: int, carried: Carried | None) -> dict[str, Any]:
     """What the network is given of a graph, and what the model said of it."""
-    if carried is None:
+    if carried is None or number >= carried.graphs:
         return {}
     given = {
         "x": graph.features,
@@ -284,16 +285,8 @@ def _input(graph: PageGraph, number: int, carried: Carried | None) -> dict[str, 
         "back": graph.back_features,
         "extra": None if carried.extra is None else carried.extra[number],
     }
-    made = {name: _packed(value) for name, value in given.items() if value is not None}
+    made = {name: pack(value) for name, value in given.items() if value is not None}
     return {"input": made | {"logits": [float(f"{value:.9g}") for value in graph.logits]}}
-
-
-def _packed(values: Tensor) -> str | list[int]:
-    """Whole numbers as they are, others in base64 as single precision."""
-    if not values.is_floating_point():
-        whole: list[int] = values.flatten().tolist()
-        return whole
-    return base64.b64encode(values.detach().numpy().astype("<f4").tobytes()).decode()
 
 
 def _numbers(scores: Tensor, double: bool) -> list[float]:

@@ -13,12 +13,16 @@ import torch
 import network_cases
 import tiny
 from gsina.errors import InputError
+from gsina.explain.page import page_graphs, write_page
 from gsina.explain.page.carry import carry
+from gsina.explain.page.carry.store import pack
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.model import Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
+from gsina.ops.budget import Budget
 from network_cases import in_node, make_model, molecules
+from page_cases import data_of
 
 BACKBONES: dict[str, dict[str, Any]] = {
     "gin": {},
@@ -208,5 +212,28 @@ def test_what_cannot_be_carried_says_so_and_is_shown(
 def test_a_network_that_is_too_large_is_left_out() -> None:
     graphs = molecules()
     made = make_model("erm", "gin", graphs)
-    with pytest.raises(InputError, match=r"it would take 0\.\d MB, more than 0\.0 MB"):
+    with pytest.raises(InputError, match=r"take 0\.\d MB, more than the 0\.0 MB that a page has"):
         carry(made, graphs, room=1000)
+
+
+def test_features_of_the_first_graphs_are_there_if_those_of_all_do_not_fit(tmp_path: Path) -> None:
+    graphs = molecules()
+    made = make_model("erm", "gin", graphs)
+    whole = carry(made, graphs)
+    assert whole.graphs == len(graphs)
+    room = len(whole.network["store"]["numbers"]) // 2 + 700
+    part = carry(made, graphs, room=room)
+    assert 0 < part.graphs < len(graphs)
+    assert part.network["store"]["bits"] == 16
+    shown = page_graphs(graphs, made.predict(graphs), made.task, names=network_cases.SMILES)
+    write_page(tmp_path / "a.html", shown, title="a", budget=Budget(share=0.5), carried=part)
+    there = ["input" in graph for graph in data_of(tmp_path / "a.html")["graphs"]]
+    assert there == [number < part.graphs for number in range(len(graphs))]
+
+
+def test_whole_numbers_are_written_as_they_are() -> None:
+    assert pack(torch.tensor([[1.0, 0.0], [0.0, 27.0]])) == [1, 0, 0, 27]
+    assert pack(torch.tensor([[3, 4]])) == [3, 4]
+    assert isinstance(pack(torch.tensor([[0.5]])), str)
+    assert isinstance(pack(torch.tensor([[1e6]])), str)
+    assert isinstance(pack(torch.tensor([[float("nan")]])), str)

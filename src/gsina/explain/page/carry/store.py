@@ -1,4 +1,4 @@
-"""`Store`: the numbers of a network as text for the page."""
+"""`Store`: the numbers of a network, and features of graphs, as text for the page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from torch import Tensor
 
 #: Bits of a number, the exact ones first.
 BITS = (32, 16)
+#: Whole numbers below this are shorter as they are than in base64.
+SMALL = 1000
 
 
 class Store:
@@ -50,3 +52,27 @@ class Store:
             "units": units,
             "numbers": base64.b64encode(b"".join(parts)).decode(),
         }
+
+
+def pack(values: Tensor) -> str | list[int]:
+    """Features as they are if they are small whole numbers, else in base64 as single precision."""
+    if _is_small(values):
+        whole: list[int] = values.flatten().long().tolist()
+        return whole
+    return base64.b64encode(values.detach().cpu().numpy().astype("<f4").tobytes()).decode()
+
+
+def packed_lengths(values: Tensor, ptr: Tensor) -> Tensor:
+    """About how many characters the rows of each group take ``[G]``.
+
+    Args:
+        values: Features ``[N, F]``.
+        ptr: Offsets of the rows of each group ``[G + 1]``.
+    """
+    each = 3.0 if _is_small(values) else 16 / 3  # at most two digits mostly, and a comma
+    return ptr.diff() * values.size(1) * each
+
+
+def _is_small(values: Tensor) -> bool:
+    whole = not values.is_floating_point() or bool((values == values.round()).all())
+    return whole and bool((values.abs() < SMALL).all())
