@@ -283,6 +283,19 @@ def test_a_damaged_network_is_one_sentence(show: Open, model: Model, harm: str) 
     assert page.locator("#edges li").count() == 13
 
 
+def test_rounded_numbers_say_how_far_they_are_off(show: Open, model: Model) -> None:
+    graphs = molecules()
+    shown = page_graphs(graphs, model.predict(graphs), model.task, names=SMILES, smiles=SMILES)
+    whole = carry(model, graphs)
+    rounded = carry(model, graphs, room=int(0.6 * len(whole.network["store"]["numbers"])) + 2000)
+    page = show(shown, carried=rounded)
+    open_graph(page)
+    hint = page.locator("#whatif-hint").inner_text()
+    assert "rounded to 16 bits, which moves its output here by " in hint
+    moved = float(hint.rsplit(" ", 1)[1].rstrip("."))
+    assert 0 < moved < 1e-2
+
+
 def test_a_graph_whose_features_had_no_room_cannot_be_changed(show: Open, model: Model) -> None:
     graphs = molecules()
     shown = page_graphs(graphs, model.predict(graphs), model.task, names=SMILES, smiles=SMILES)

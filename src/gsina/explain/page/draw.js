@@ -209,16 +209,18 @@ const GsinaDraw = (() => {
       }
     }
     for (const stroke of graph.drawing.strokes) drawStroke(ctx, view, graph, stroke, palette);
-    ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
     for (const [atom, text, x, y, size] of graph.drawing.letters) {
       if (nodeIsGone(graph, atom) || graph.relabelled?.has(atom)) continue;
       ctx.fillStyle = colourOf(graph.labels[atom], palette);
       const pixels = Math.max(6, size * view.scale);
       ctx.font = `${pixels}px ${FONT}`;
+      const capital = /[A-Z]/.test(text); // In the middle of its place, which suits narrow ones too.
+      ctx.textAlign = capital ? "center" : "left";
       // No wider than RDKit's letters, which other fonts would run into each other.
-      ctx.fillText(text === "-" ? "−" : text, ...view.at(x, y), 0.74 * pixels);
+      ctx.fillText(text === "-" ? "−" : text, ...view.at(x + (capital ? 0.36 * size : 0), y), 0.74 * pixels);
     }
+    ctx.textAlign = "left";
     for (const [atom, label] of graph.relabelled ?? []) {
       if (!nodeIsGone(graph, atom)) relabel(ctx, view, atom, label, palette);
     }

@@ -209,6 +209,13 @@ def test_what_cannot_be_carried_says_so_and_is_shown(
     assert note.endswith(".")
 
 
+def test_answers_about_nodes_are_not_carried() -> None:
+    graphs = tiny.ragged()
+    made = make_model("erm", "gcn", graphs, Task("multiclass", 3, level="node"))
+    with pytest.raises(InputError, match="depends on more of the graph than is drawn"):
+        carry(made, graphs)
+
+
 def test_a_network_that_is_too_large_is_left_out() -> None:
     graphs = molecules()
     made = make_model("erm", "gin", graphs)
