@@ -56,6 +56,8 @@ THROUGH = {
     "datasets/test_drugood.py": "molecules/drugood",
     "estimators/test_graph.py": "estimators/base estimators/classes estimators/inputs "
     "estimators/networks",
+    "explain/page/carry/test_carry.py": "explain/page/carry/affine explain/page/carry/backbones "
+    "explain/page/carry/features explain/page/carry/methods",
     "explain/page/test_page.py": "explain/page/graph explain/page/graphs "
     "explain/page/graph_predictions explain/page/write",
     "explain/page/test_whole_graph.py": "explain/neighbourhoods",

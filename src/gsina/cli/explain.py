@@ -38,8 +38,9 @@ def explain(
     """Write a page that shows which part of each graph the model looks at.
 
     The page is one file that opens in any browser, also offline. It shows graphs with
-    their predictions, and has sliders for how much of each graph is kept. A model of
-    graphs without attention is explained by GNNExplainer, which the page says.
+    their predictions, and has sliders for how much of each graph is kept. Open a graph
+    to ask what if: remove bonds or atoms, change features, and see the answer change.
+    A model of graphs without attention is explained by GNNExplainer, which the page says.
 
     \b
     [bold]Examples[/]

@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gsina.errors import InputError
 from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import WholeGraph, page_graphs, write_page
+from gsina.explain.page.carry import Carried, carry
 from gsina.explain.pictures.scores import score_pictures
 from gsina.formats import FORMATS
 from gsina.graphs.dataset import Dataset
@@ -57,6 +59,8 @@ POST_HOC = (
     "finished model needs for its answer: they explain the answer afterwards and had no part in "
     "it. A slider solves the soft top-r in every graph, which keeps only the order of the edges."
 )
+#: Where the page cannot compute what the model does.
+NOT_CARRIED = "This page cannot say what the model makes of a changed graph, as {}."
 
 
 def write_report(
@@ -192,6 +196,11 @@ def page(
     elif attends and not solved and whole is None:
         notes = (*notes, OTHER_ATTENTION)
     molecules = named and _molecules(model)
+    carried: Carried | None = None
+    try:
+        carried = carry(model, graphs)
+    except InputError as why:
+        notes = (*notes, NOT_CARRIED.format(why))
     task: Task = replace(model.task, level="graph")
     shown = page_graphs(
         graphs,
@@ -225,6 +234,7 @@ def page(
         order=order,
         molecules=molecules,
         whole=whole,
+        carried=carried,
     )
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -216,19 +217,24 @@ def test_nodes_in_words() -> None:
     assert page.predicted == "2 of 3 nodes right"
 
 
-def test_molecules_are_drawn_as_chemists_do() -> None:
-    smiles = ["CC(=O)[O-]", "c1ccccc1C#N", "C", "[Mg+2]"]
-    pages = plain(
-        pack_smiles(smiles, jobs=1).graphs, torch.zeros(4, 3), tiny.CLASSES, smiles=smiles
-    )
+def test_molecules_are_drawn_as_chemists_do(tmp_path: Path) -> None:
+    smiles = ["CC(=O)[O-]", "c1ccccc1C#N", "C", "[Mg+2]", "C[C@H](O)F"]
+    graphs = pack_smiles(smiles, jobs=1).graphs
+    pages = plain(graphs, torch.zeros(5, 3), tiny.CLASSES, smiles=smiles)
     assert pages[0].node_labels == ("C", "C", "O", "O⁻")
-    assert pages[0].edge_orders == (1.0, 2.0, 1.0)
-    assert sorted(pages[1].edge_orders) == [1.0] + [1.5] * 6 + [3.0]
     assert pages[3].node_labels == ("Mg²⁺",)
-    lengths = (pages[1].positions[pages[1].edges[0]] - pages[1].positions[pages[1].edges[1]]).norm(
-        dim=1
-    )
-    assert float(lengths.max() / lengths.min()) < 1.1
+    write_page(tmp_path / "a.html", pages, title="a", budget=HALF)
+    drawn = [graph["drawing"] for graph in data_of(tmp_path / "a.html")["graphs"]]
+    text = ["".join(letter[1] for letter in one["letters"]) for one in drawn]
+    assert text == ["OO-", "N", "CH4", "Mg2+", "OHF"]
+    lines = Counter(owner for kind, owner, *_ in drawn[1]["strokes"])
+    assert sorted(lines.values()) == [1, 1, 1, 1, 2, 2, 2, 3]  # the ring has no dashes
+    assert {kind for kind, *_ in drawn[4]["strokes"]} == {0, 2}  # lines and a wedge
+    # Lines end where the atoms without letters are placed.
+    places = data_of(tmp_path / "a.html")["graphs"][1]["places"]
+    single = next(stroke for stroke in drawn[1]["strokes"] if lines[stroke[1]] == 1)
+    at = {tuple(places[i : i + 2]) for i in range(0, len(places), 2)}
+    assert any(abs(x - single[2]) + abs(y - single[3]) <= 2 for x, y in at)
 
 
 def test_a_string_of_another_molecule_leaves_the_general_layout() -> None:
@@ -314,7 +320,6 @@ def test_the_extremes_of_a_page(tmp_path: Path) -> None:
         ({"positions": torch.zeros(8, 3)}, r"positions must have the shape \[N, 2\]"),
         ({"positions": torch.zeros(4, 2)}, r"must lie in 0 .. 3, got 0 to 7"),
         ({"node_labels": ("a",)}, "node_labels of 'graph 0' has 1 entries; expected 8"),
-        ({"edge_orders": (1.0,)}, "edge_orders of 'graph 0' has 1 entries; expected 8"),
     ],
 )
 def test_a_graph_that_does_not_fit_is_refused(given: dict[str, Any], message: str) -> None:

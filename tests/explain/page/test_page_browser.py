@@ -163,6 +163,45 @@ def test_filters_search_and_order(show: Open) -> None:
     assert names_shown(page) == [graph.name for graph in reversed(sure)]
 
 
+def test_cards_are_ranked_by_any_class_and_by_error(show: Open) -> None:
+    def sort(page: Any, text: str) -> list[str]:
+        page.locator("#sort").select_option(label=text)
+        return names_shown(page)
+
+    classes = [
+        replace(graph, probabilities=row, output_names=("low", "mid", "high"))
+        for graph, row in zip(
+            page_cases.cycles(3),
+            [(0.1, 0.2, 0.7), (0.5, 0.3, 0.2), (0.2, 0.6, 0.2)],
+            strict=True,
+        )
+    ]
+    page = show(classes)
+    assert sort(page, "Probability of low") == ["graph 1", "graph 2", "graph 0"]
+    assert sort(page, "Probability of mid") == ["graph 2", "graph 1", "graph 0"]
+    assert sort(page, "Probability of high") == ["graph 0", "graph 1", "graph 2"]
+
+    plain = {"probabilities": (), "confidence": None, "right": None}
+    figures = [
+        replace(graph, **plain, values=(value,), target_truth=(true,), output_names=("y",))
+        for graph, value, true in zip(
+            page_cases.cycles(4),
+            (1.0, -2.0, 5.0, 9.0),
+            (1.5, 2.0, 5.0, float("nan")),
+            strict=True,
+        )
+    ]
+    page = show(figures, order="Largest prediction")
+    assert page.locator("#sort option").all_text_contents().count("Largest prediction") == 1
+    assert sort(page, "Smallest prediction") == ["graph 1", "graph 0", "graph 2", "graph 3"]
+    assert sort(page, "Largest error") == ["graph 1", "graph 0", "graph 2", "graph 3"]
+    assert sort(page, "Smallest error") == ["graph 2", "graph 0", "graph 1", "graph 3"]
+    page = show([replace(graph, values=(1.0, 2.0), output_names=("y", "z")) for graph in figures])
+    assert "Largest prediction of z" in page.locator("#sort option").all_text_contents()
+    page = show([replace(graph, target_truth=()) for graph in figures])
+    assert "Largest error" not in page.locator("#sort option").all_text_contents()
+
+
 def test_the_keyboard_is_enough(show: Open) -> None:
     page = show(page_cases.cycles(12))
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 from matplotlib.figure import Figure
 
 import page_cases
+from gsina.explain.page.molecule import draw_molecule
 from gsina.explain.pictures.inline import INK, to_inline_svg
 from processes import wait_until
 
@@ -46,8 +48,12 @@ def test_the_neighbourhood_of_a_node(show: Open) -> None:
 
 
 def test_words_for_molecules_order_and_caption(show: Open) -> None:
+    ring = draw_molecule("C1CCCCCCC1")
+    assert ring is not None
     page = show(
-        page_cases.cycles(3, node_labels=("C",) * 8, edge_orders=(1.0,) * 8),
+        page_cases.cycles(
+            3, node_labels=ring.symbols, drawing=ring, positions=torch.from_numpy(ring.positions)
+        ),
         molecules=True,
         order="Most confident",
         scores_table=[("split", "accuracy"), ("test", "1")],

@@ -94,3 +94,19 @@ def test_molecules_are_coloured_by_attention(tmp_path: Path, drawn: list[Figure]
         molecule_image(smiles[0], make_picture(graphs, random_attention(graphs), 1))
     with pytest.raises(ValueError, match="1 SMILES strings for 3 graphs"):
         draw_molecules(graphs, random_attention(graphs), smiles[:1], path)
+
+
+def test_molecules_have_the_wedges_and_hydrogens_of_rdkit() -> None:
+    pytest.importorskip("rdkit", reason="molecules need RDKit")
+    from gsina.explain.pictures.molecules import molecule_image
+    from gsina.molecules.packing import pack_smiles
+
+    def ink(smiles: str) -> int:
+        graphs = pack_smiles([smiles], jobs=1).graphs
+        found = Predictions(torch.zeros(1, 1), torch.zeros(graphs.edge_index.size(1)))
+        image = molecule_image(smiles, make_picture(graphs, found, 0))
+        return int((image[..., :3].sum(-1) < 0.6).sum())
+
+    assert ink("C[C@H](F)Cl") != ink("CC(F)Cl")  # a wedge
+    assert ink("CCN") > ink("CCF")  # NH2 has more letters than F
+    assert ink("CC(=O)[O-]") != ink("CC(=O)O")  # a charge, and a hydrogen

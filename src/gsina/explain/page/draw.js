@@ -4,13 +4,13 @@ const GsinaDraw = (() => {
   const RAMP = 64; // Shades between no weight and full weight.
   const PALETTES = {
     light: {
-      paper: "#ffffff", ink: "#2b3442", text: "#1c2430", truth: "#c75f00", focus: "#111827",
+      paper: "#ffffff", ink: "#2b3442", text: "#1c2430", truth: "#c75f00", focus: "#111827", gone: "#b3261e",
       faint: [222, 227, 235], strong: [24, 84, 178], halo: [[238, 241, 246], [118, 168, 240]],
-      elements: { N: "#2456c4", O: "#c22c1d", S: "#8a6d00", P: "#b25c00", F: "#3a7d2c", Cl: "#2c7d3a",
+      elements: { N: "#17388f", O: "#c22c1d", S: "#8a6d00", P: "#b25c00", F: "#3a7d2c", Cl: "#2c7d3a",
         Br: "#8c3a1c", I: "#6b2fa0", B: "#a65353", Si: "#7a6a4a", Na: "#6b3fa0", K: "#6b3fa0" },
     },
     dark: {
-      paper: "#1a2029", ink: "#c9d1dc", text: "#e6eaf0", truth: "#ffb066", focus: "#ffffff",
+      paper: "#1a2029", ink: "#c9d1dc", text: "#e6eaf0", truth: "#ffb066", focus: "#ffffff", gone: "#ff8a80",
       faint: [52, 61, 76], strong: [128, 190, 255], halo: [[36, 43, 55], [44, 100, 176]],
       elements: { N: "#8fb6ff", O: "#ff8f80", S: "#e6cc5a", P: "#ffb266", F: "#93d67f", Cl: "#7fd68f",
         Br: "#e79a78", I: "#c79af0", B: "#f0a8a8", Si: "#cdbb93", Na: "#c4a4f0", K: "#c4a4f0" },
@@ -29,26 +29,21 @@ const GsinaDraw = (() => {
   /** Where a graph lies on a canvas of the given size: coordinates in pixels and their unit. */
   function project(graph, width, height, grid, large) {
     let right = 0, up = 0;
-    for (let i = 0; i < graph.places.length; i += 2) {
-      right = Math.max(right, Math.abs(graph.places[i]));
-      up = Math.max(up, Math.abs(graph.places[i + 1]));
+    const reach = (x, y) => { right = Math.max(right, Math.abs(x)); up = Math.max(up, Math.abs(y)); };
+    for (let i = 0; i < graph.places.length; i += 2) reach(graph.places[i], graph.places[i + 1]);
+    for (const [, , x, y, size] of graph.drawing?.letters ?? []) {
+      reach(x, y);
+      reach(x + 0.7 * size, y + 0.7 * size);
     }
-    const margin = large ? 36 : 20;
+    const margin = graph.drawing ? (large ? 24 : 12) : large ? 36 : 20;
     const fit = Math.min((width / 2 - margin) / (right || 1), (height / 2 - margin) / (up || 1));
     const scale = Math.min(fit, (large ? 64 : 30) / grid);
+    const at = (x, y) => [width / 2 + scale * x, height / 2 - scale * y];
     const points = new Float64Array(graph.places.length);
     for (let i = 0; i < points.length; i += 2) {
-      points[i] = width / 2 + scale * graph.places[i];
-      points[i + 1] = height / 2 - scale * graph.places[i + 1];
+      [points[i], points[i + 1]] = at(graph.places[i], graph.places[i + 1]);
     }
-    return { points, unit: scale * grid };
-  }
-
-  function line(ctx, x1, y1, x2, y2) {
-    ctx.beginPath();
-    ctx.moveTo(x1, y1);
-    ctx.lineTo(x2, y2);
-    ctx.stroke();
+    return { points, unit: scale * grid, at, scale };
   }
 
   /** The path of a pair: a line, or a small loop at its node. */
@@ -66,6 +61,36 @@ const GsinaDraw = (() => {
 
   const weightOf = (graph, pair) => (graph.weights ? graph.weights[pair] : 0.45);
 
+  const isGone = (graph, pair) => Boolean(graph.edits) && (graph.edits.pairs.has(pair)
+    || graph.edits.nodes.has(graph.ends[2 * pair]) || graph.edits.nodes.has(graph.ends[2 * pair + 1]));
+  const nodeIsGone = (graph, node) => Boolean(graph.edits?.nodes.has(node));
+
+  /** A removed edge: dashed, with a cross where it was cut; or a removed node. */
+  function drawGone(ctx, view, graph, palette) {
+    if (!graph.edits) return;
+    const cross = (x, y, size) => {
+      ctx.beginPath();
+      for (const side of [-1, 1]) {
+        ctx.moveTo(x - size, y - side * size);
+        ctx.lineTo(x + size, y + side * size);
+      }
+      ctx.stroke();
+    };
+    ctx.strokeStyle = palette.gone;
+    ctx.lineWidth = 1.6;
+    for (let pair = 0; pair < graph.ends.length / 2; pair++) {
+      if (!isGone(graph, pair)) continue;
+      ctx.setLineDash([3, 4]);
+      trace(ctx, view, graph, pair);
+      ctx.stroke();
+      ctx.setLineDash([]);
+      if (!graph.edits.pairs.has(pair)) continue;
+      const a = 2 * graph.ends[2 * pair], b = 2 * graph.ends[2 * pair + 1], { points } = view;
+      cross((points[a] + points[b]) / 2, (points[a + 1] + points[b + 1]) / 2, Math.min(6, 0.15 * view.unit));
+    }
+    for (const node of graph.edits.nodes) cross(view.points[2 * node], view.points[2 * node + 1], Math.min(9, 0.22 * view.unit));
+  }
+
   /** Outlines of the true edges, all below all edges, so that they join to one shape. */
   function outlineTruth(ctx, view, graph, palette, widthOf) {
     if (!graph.edgeTruth) return;
@@ -82,7 +107,7 @@ const GsinaDraw = (() => {
 
   /** Pairs from the lightest to the heaviest, so that what matters is on top. */
   function order(graph) {
-    const pairs = Array.from({ length: graph.ends.length / 2 }, (_, pair) => pair);
+    const pairs = Array.from({ length: graph.ends.length / 2 }, (_, pair) => pair).filter((pair) => !isGone(graph, pair));
     return graph.weights ? pairs.sort((a, b) => graph.weights[a] - graph.weights[b]) : pairs;
   }
 
@@ -98,6 +123,7 @@ const GsinaDraw = (() => {
       if (large && graph.copies[pair] === 1) arrow(ctx, view, graph, pair, widthOf(pair));
     }
     for (let node = 0; node < graph.nodes; node++) {
+      if (nodeIsGone(graph, node)) continue;
       const weight = graph.node ? graph.node[node] : 0.45;
       const radius = Math.max(0.9, (large ? 9 : 5.4) * Math.sqrt(0.12 + 0.88 * weight) * crowd);
       ctx.beginPath();
@@ -158,15 +184,15 @@ const GsinaDraw = (() => {
     });
   }
 
-  /** A molecule: bands of weight below, and above them the drawing that chemists know. */
-  function drawMolecule(ctx, view, graph, palette, large) {
+  /** A molecule: bands of weight below, and above them RDKit's own lines and letters. */
+  function drawMolecule(ctx, view, graph, palette) {
     const { points, unit } = view;
     const widthOf = (pair) => unit * (graph.weights ? 0.06 + 0.52 * graph.weights[pair] : 0);
     if (graph.weights) {
       outlineTruth(ctx, view, graph, palette, widthOf);
       // All bands and discs from light to heavy: a heavy one is never covered by a light one.
       const marks = order(graph).map((pair) => [graph.weights[pair], pair]);
-      for (let node = 0; node < graph.nodes; node++) marks.push([graph.node[node], ~node]);
+      for (let node = 0; node < graph.nodes; node++) if (!nodeIsGone(graph, node)) marks.push([graph.node[node], ~node]);
       marks.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
       for (const [weight, what] of marks) {
         if (what >= 0) {
@@ -182,74 +208,60 @@ const GsinaDraw = (() => {
         }
       }
     }
-    ctx.strokeStyle = palette.ink;
-    ctx.lineWidth = Math.max(0.8, Math.min(2.2, unit * 0.055));
-    graph.orders.forEach((bond, pair) => drawBond(ctx, view, graph, pair, bond));
-    ctx.font = `600 ${Math.max(7, Math.min(large ? 20 : 13, unit * 0.46))}px system-ui, sans-serif`;
-    ctx.textAlign = "center";
-    ctx.textBaseline = "middle";
-    for (let node = 0; node < graph.nodes; node++) {
-      const label = symbol(graph, node);
-      if (!label) continue;
-      const element = label.match(/^[A-Z][a-z]?/);
-      ctx.fillStyle = palette.elements[element && element[0]] || palette.text;
-      ctx.fillText(label, points[2 * node], points[2 * node + 1] + 0.5);
+    for (const stroke of graph.drawing.strokes) drawStroke(ctx, view, graph, stroke, palette);
+    ctx.textBaseline = "alphabetic";
+    for (const [atom, text, x, y, size] of graph.drawing.letters) {
+      if (nodeIsGone(graph, atom) || graph.relabelled?.has(atom)) continue;
+      ctx.fillStyle = colourOf(graph.labels[atom], palette);
+      const pixels = Math.max(6, size * view.scale);
+      ctx.font = `${pixels}px ${FONT}`;
+      const capital = /[A-Z]/.test(text); // In the middle of its place, which suits narrow ones too.
+      ctx.textAlign = capital ? "center" : "left";
+      // No wider than RDKit's letters, which other fonts would run into each other.
+      ctx.fillText(text === "-" ? "−" : text, ...view.at(x + (capital ? 0.36 * size : 0), y), 0.74 * pixels);
+    }
+    ctx.textAlign = "left";
+    for (const [atom, label] of graph.relabelled ?? []) {
+      if (!nodeIsGone(graph, atom)) relabel(ctx, view, atom, label, palette);
     }
   }
 
-  /** The letters of an atom; plain carbon has none, except where it stands alone. */
-  const symbol = (graph, node) => (graph.labels[node] === "C" && graph.ends.length ? "" : graph.labels[node]);
+  const FONT = "Arial, Helvetica, sans-serif"; // The letters that RDKit makes room for.
+  const LINE = 0, HASH = 1;
 
-  function drawBond(ctx, view, graph, pair, bond) {
-    const { points, unit } = view;
-    const a = graph.ends[2 * pair], b = graph.ends[2 * pair + 1];
-    let [x1, y1, x2, y2] = [points[2 * a], points[2 * a + 1], points[2 * b], points[2 * b + 1]];
-    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-    const dx = (x2 - x1) / length, dy = (y2 - y1) / length;
-    const room = 0.27 * unit;
-    if (symbol(graph, a)) { x1 += room * dx; y1 += room * dy; }
-    if (symbol(graph, b)) { x2 -= room * dx; y2 -= room * dy; }
-    const gap = Math.max(2.2, unit * 0.13);
-    const beside = (shift, cut) => line(ctx, x1 - dy * shift + dx * cut, y1 + dx * shift + dy * cut,
-      x2 - dy * shift - dx * cut, y2 + dx * shift - dy * cut);
-    const side = graph.sides[pair];
-    if (bond === 2 && side === 0) {
-      beside(gap / 2, 0);
-      beside(-gap / 2, 0);
-      return;
-    }
-    line(ctx, x1, y1, x2, y2);
-    if (bond === 2) beside(side * gap, 0.1 * unit);
-    if (bond === 1.5) {
-      ctx.setLineDash([unit * 0.12, unit * 0.08]);
-      beside((side || 1) * gap, 0.1 * unit);
-      ctx.setLineDash([]);
-    }
-    if (bond === 3) {
-      beside(gap, 0);
-      beside(-gap, 0);
-    }
+  const colourOf = (label, palette) => palette.elements[label.match(/^[A-Z][a-z]?/)?.[0]] || palette.text;
+
+  /** A line of a bond, a step of a hashed wedge, or a filled wedge: [kind, owner, x, y, ...]. */
+  function drawStroke(ctx, view, graph, [kind, owner, ...corners], palette) {
+    if (owner < 0 ? nodeIsGone(graph, ~owner) : isGone(graph, owner)) return;
+    ctx.beginPath();
+    for (let i = 0; i < corners.length; i += 2) ctx.lineTo(...view.at(corners[i], corners[i + 1]));
+    const width = Math.max(0.8, Math.min(2.2, view.unit * 0.055));
+    ctx.lineWidth = kind === LINE ? width : Math.min(width, 1.1);
+    ctx.strokeStyle = ctx.fillStyle = palette.ink;
+    if (kind > HASH) ctx.fill();
+    ctx.stroke();
   }
 
-  /** On which side of each bond the other neighbours lie: there the second line belongs. */
-  function bondSides(graph) {
-    const neighbours = Array.from({ length: graph.nodes }, () => []);
-    for (let i = 0; i < graph.ends.length; i += 2) {
-      neighbours[graph.ends[i]].push(graph.ends[i + 1]);
-      neighbours[graph.ends[i + 1]].push(graph.ends[i]);
-    }
-    const at = (node) => [graph.places[2 * node], -graph.places[2 * node + 1]];
-    return graph.orders.map((_, pair) => {
-      const a = graph.ends[2 * pair], b = graph.ends[2 * pair + 1];
-      const [ax, ay] = at(a), [bx, by] = at(b);
-      let balance = 0;
-      for (const other of [...neighbours[a], ...neighbours[b]]) {
-        const [x, y] = at(other);
-        const cross = (bx - ax) * (y - ay) - (by - ay) * (x - ax);
-        if (other !== a && other !== b && Math.abs(cross) > 200) balance += Math.sign(cross);
-      }
-      return Math.sign(balance);
-    });
+  /** Another label than RDKit's, of an atom that was changed: the element and its hydrogens. */
+  function relabel(ctx, view, atom, { symbol, hydrogens, charge }, palette) {
+    const size = Math.max(8, 0.4 * view.unit), x = view.points[2 * atom], y = view.points[2 * atom + 1];
+    ctx.fillStyle = palette.paper;
+    ctx.beginPath();
+    ctx.arc(x, y, 0.62 * size, 0, 7);
+    ctx.fill();
+    ctx.fillStyle = colourOf(symbol, palette);
+    ctx.font = `bold ${size}px ${FONT}`;
+    let at = x - ctx.measureText(symbol[0]).width / 2;
+    const put = (text, share, raise) => {
+      ctx.font = `bold ${share * size}px ${FONT}`;
+      ctx.fillText(text, at, y + 0.36 * size - raise * size);
+      at += ctx.measureText(text).width;
+    };
+    put(symbol, 1, 0);
+    if (hydrogens) put("H", 1, 0);
+    if (hydrogens > 1) put(`${hydrogens}`, 0.65, -0.2);
+    if (charge) put(charge, 0.65, 0.4);
   }
 
   /** A ring around one edge. */
@@ -273,7 +285,7 @@ const GsinaDraw = (() => {
    *
    * @returns {{points: Float64Array, unit: number}} where it lies, for `nearest`
    */
-  function draw(canvas, graph, { theme, grid, large = false, marked = -1 }) {
+  function draw(canvas, graph, { theme, grid, large = false, marked = -1, chosen = -1 }) {
     const width = canvas.clientWidth, height = canvas.clientHeight;
     const ratio = window.devicePixelRatio || 1;
     const pixels = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -286,9 +298,17 @@ const GsinaDraw = (() => {
     ctx.clearRect(0, 0, width, height);
     ctx.lineCap = "round";
     const view = project(graph, width, height, grid, large);
-    if (graph.orders) drawMolecule(ctx, view, graph, palette, large);
+    if (graph.drawing) drawMolecule(ctx, view, graph, palette);
     else drawPlain(ctx, view, graph, palette, large);
+    drawGone(ctx, view, graph, palette);
     if (marked >= 0) ring(ctx, view, graph, marked, palette.focus);
+    if (chosen >= 0) {
+      ctx.beginPath();
+      ctx.arc(view.points[2 * chosen], view.points[2 * chosen + 1], Math.max(10, Math.min(20, 0.4 * view.unit)), 0, 7);
+      ctx.strokeStyle = palette.focus;
+      ctx.lineWidth = 2;
+      ctx.stroke();
+    }
     return view;
   }
 
@@ -312,5 +332,5 @@ const GsinaDraw = (() => {
     return best;
   }
 
-  return { PALETTES, draw, nearest, bondSides };
+  return { PALETTES, draw, nearest };
 })();

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.explain.page.molecule import MoleculeDrawing
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,7 @@ class PageGraph:
         scores: Scores ``[P]`` that the soft top-r is solved from; ``None`` without attention.
         copies: How many stored edges a pair stands for ``[P]``, 1 or 2.
         node_labels: A text for each node, such as element symbols or words; or none.
-        edge_orders: Bond order of each pair (1, 2, 3, or 1.5 for aromatic); empty for graphs that
-            are not molecules.
+        drawing: How RDKit draws it, for molecules; its places are ``positions``.
         probabilities: One per class, or none.
         values: Predicted values of a regression, or probabilities of several targets, or none.
         predicted: Text of the prediction.
@@ -36,6 +36,10 @@ class PageGraph:
         weights: The model's own weights ``[P]``, for pages whose solver cannot find them from the
             graph alone; ``None`` where it can.
         node_weights: The model's own weights of the nodes ``[N]``, where ``weights`` are given.
+        features: What a network of the page is given: features of the nodes ``[N, F]``.
+        edge_features: Features of the pairs ``[P, D]``, as of the direction of ``edges``.
+        back_features: The same of the opposite directions, if they differ.
+        logits: Output of the model, with which that network is compared.
     """
 
     name: str
@@ -44,7 +48,7 @@ class PageGraph:
     scores: Tensor | None
     copies: Tensor
     node_labels: tuple[str, ...] = ()
-    edge_orders: tuple[float, ...] = ()
+    drawing: MoleculeDrawing | None = None
     probabilities: tuple[float, ...] = ()
     values: tuple[float, ...] = ()
     predicted: str = ""
@@ -57,6 +61,10 @@ class PageGraph:
     centre: int | None = None
     weights: Tensor | None = None
     node_weights: Tensor | None = None
+    features: Tensor | None = None
+    edge_features: Tensor | None = None
+    back_features: Tensor | None = None
+    logits: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         nodes, pairs = self.positions.size(0), self.edges.size(-1)
@@ -79,13 +87,11 @@ class PageGraph:
                 f"edges of {self.name!r} must lie in 0 .. {nodes - 1}, got {int(self.edges.min())} "
                 f"to {int(self.edges.max())}."
             )
-        texts = (("node_labels", self.node_labels, nodes), ("edge_orders", self.edge_orders, pairs))
-        for name, given, expected in texts:
-            if len(given) not in (0, expected):
-                raise InputError(
-                    f"{name} of {self.name!r} has {len(given)} entries; expected {expected} "
-                    "or none."
-                )
+        if len(self.node_labels) not in (0, nodes):
+            raise InputError(
+                f"node_labels of {self.name!r} has {len(self.node_labels)} entries; expected "
+                f"{nodes} or none."
+            )
         for name, value in (("positions", self.positions), ("scores", self.scores)):
             if value is not None and not bool(torch.isfinite(value).all()):
                 raise InputError(f"{name} of {self.name!r} must be finite, got NaN or infinity.")

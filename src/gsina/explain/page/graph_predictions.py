@@ -121,7 +121,7 @@ def _numbers(values: Tensor, y: Tensor | None, names: Names) -> list[GraphPredic
             predicted=_figures(row, names),
             truth=_figures(true, names),
             output_names=names,
-            target_truth=() if y is None or len(names) == 1 else tuple(true),
+            target_truth=() if y is None else tuple(true),
         )
         for row, true in zip(values.tolist(), truth.tolist(), strict=True)
     ]

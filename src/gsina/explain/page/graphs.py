@@ -12,7 +12,7 @@ from gsina.errors import InputError
 from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.graph_predictions import graph_predictions
-from gsina.explain.page.molecule import draw_molecule
+from gsina.explain.page.molecule import MoleculeDrawing, draw_molecule
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 from gsina.models.uncertainty.calibration import Calibration
@@ -81,25 +81,31 @@ def page_graphs(
     counts, ptr = graphs.node_ptr.diff().tolist(), pairs.ptr.tolist()
     first = graphs.node_ptr.tolist()
     weights, of_nodes = (pairs.weights, predictions.node) if own_weights else (None, None)
+    ahead, back = pairs.features
     result = []
     for graph, prediction in enumerate(found):
         rows = slice(ptr[graph], ptr[graph + 1])
         members = slice(first[graph], first[graph + 1])
         edges = pairs.edges[:, rows]
-        places, symbols, orders = _place(counts[graph], edges, smiles[graph] if smiles else None)
+        drawing = _drawing(counts[graph], edges, smiles[graph] if smiles else None)
+        symbols = () if drawing is None else drawing.symbols
         result.append(
             PageGraph(
                 name=str(names[graph]),
-                positions=places,
+                positions=_places(counts[graph], edges, drawing),
                 edges=edges,
                 scores=None if pairs.scores is None else pairs.scores[rows],
                 copies=pairs.copies[rows],
                 node_labels=tuple(map(str, node_labels[graph])) if node_labels else symbols,
-                edge_orders=orders,
+                drawing=drawing,
                 edge_truth=None if pairs.truth is None else pairs.truth[rows],
                 centre=centres[graph] if centres else None,
                 weights=None if weights is None else weights[rows],
                 node_weights=None if of_nodes is None else of_nodes[members],
+                features=graphs.x[members],
+                edge_features=None if ahead is None else ahead[rows],
+                back_features=None if back is None else back[rows],
+                logits=() if task.level == "node" else tuple(predictions.logits[graph].tolist()),
                 **prediction._asdict(),
             )
         )
@@ -116,6 +122,8 @@ class _Pairs(NamedTuple):
         scores: One per pair ``[P]``, or ``None``.
         truth: One per pair ``[P]``, bool, or ``None``.
         weights: One per pair ``[P]``, or ``None``.
+        features: Those of the two directions ``[P, D]`` each, or ``None``; the second also where
+            it is the first.
     """
 
     edges: Tensor
@@ -124,6 +132,7 @@ class _Pairs(NamedTuple):
     scores: Tensor | None
     truth: Tensor | None
     weights: Tensor | None
+    features: tuple[Tensor | None, Tensor | None]
 
 
 def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
@@ -147,7 +156,17 @@ def _pairs(graphs: PackedGraphs, predictions: Predictions) -> _Pairs:
         scores=None if scores is None else scores[first] / 2 + scores[back] / 2,
         truth=None if truth is None else truth[first] | truth[back],
         weights=None if weights is None else weights[first] / 2 + weights[back] / 2,
+        features=_features(graphs.edge_attr, first, back),
     )
+
+
+def _features(
+    edge_attr: Tensor | None, first: Tensor, back: Tensor
+) -> tuple[Tensor | None, Tensor | None]:
+    if edge_attr is None:
+        return None, None
+    ahead, behind = edge_attr[first], edge_attr[back]
+    return ahead, None if torch.equal(ahead, behind) else behind
 
 
 def _scores(predictions: Predictions) -> Tensor | None:
@@ -156,13 +175,14 @@ def _scores(predictions: Predictions) -> Tensor | None:
     return torch.logit(predictions.edge.float(), eps=1e-4) / 2
 
 
-def _place(
-    num_nodes: int, edges: Tensor, smiles: str | None
-) -> tuple[Tensor, tuple[str, ...], tuple[float, ...]]:
-    """Places of the nodes, and for molecules the elements and the bond orders."""
-    if smiles is not None and (drawing := draw_molecule(smiles)) is not None:
-        ends = [(int(start), int(end)) for start, end in edges.T.tolist()]
-        if drawing.matches(num_nodes, ends):
-            orders = tuple(drawing.orders[pair] for pair in ends)
-            return torch.from_numpy(drawing.positions), drawing.symbols, orders
-    return torch.from_numpy(layout(num_nodes, edges.numpy())), (), ()
+def _drawing(num_nodes: int, edges: Tensor, smiles: str | None) -> MoleculeDrawing | None:
+    """RDKit's drawing of a graph that is this very molecule."""
+    drawing = None if smiles is None else draw_molecule(smiles)
+    ends = [(int(start), int(end)) for start, end in edges.T.tolist()]
+    return drawing if drawing is not None and drawing.matches(num_nodes, ends) else None
+
+
+def _places(num_nodes: int, edges: Tensor, drawing: MoleculeDrawing | None) -> Tensor:
+    if drawing is not None:
+        return torch.from_numpy(drawing.positions)
+    return torch.from_numpy(layout(num_nodes, edges.numpy()))

@@ -1,9 +1,7 @@
 "use strict";
-/* The page: cards, sliders, filters, the large view. All text enters through textContent. */
+/* The page: cards and sliders. All text enters through textContent. */
 (() => {
   const SLICE = 12; // Milliseconds that the density may take before the page breathes again.
-  const MOST_CLASSES = 30; // More different texts than this are no classes to filter by.
-  const MOST_EDGES = 60; // Edges listed in the large view.
 
   const $ = (id) => document.getElementById(id);
   const data = JSON.parse($("data").textContent);
@@ -40,7 +38,6 @@
       graph.weights = new Float64Array(pairs);
       graph.node = new Float64Array(graph.nodes);
     }
-    if (graph.orders) graph.sides = GsinaDraw.bondSides(graph);
     return graph;
   }
 
@@ -67,37 +64,67 @@
 
   function solve(graph) {
     if (!graph.scores || graph.version === state.version) return graph;
-    const { scores, copies, weights, ends, node } = graph;
-    const { tau } = state, ratio = share(whole ? whole.edges : scores.length);
-    if (graph.own && atModel()) weights.set(graph.own);
-    else if (whole) GsinaSolver.atDual(scores, wholeDual(), tau, weights, regulariser.weight);
-    else graph.lambda = regulariser.solve(scores, copies, ratio, tau, weights, graph.lambda);
-    if (graph.ownNode && atModel()) node.set(graph.ownNode);
-    else GsinaSolver.nodeWeights(ends, copies, weights, ratio, data.node, node);
+    const { part, weights, node } = graph;
+    if (!part) solveOne(graph, graph, weights, node);
+    else {
+      const edge = new Float64Array(part.pairs.length), own = new Float64Array(part.nodes.length);
+      solveOne(graph, editedProblem(graph), edge, own);
+      weights.fill(0);
+      node.fill(0);
+      part.pairs.forEach((pair, i) => { weights[pair] = edge[i]; });
+      part.nodes.forEach((member, i) => { node[member] = own[i]; });
+    }
     graph.version = state.version;
     return graph;
   }
 
+  /** Weights of pairs and nodes: the model's own, or solved for the sliders. */
+  function solveOne(graph, { scores, copies, ends, own, ownNode }, weights, node) {
+    const { tau } = state, ratio = share(whole ? whole.edges : scores.length);
+    if (own && atModel()) weights.set(own);
+    else if (whole) GsinaSolver.atDual(scores, wholeDual(), tau, weights, regulariser.weight);
+    else graph.lambda = regulariser.solve(scores, copies, ratio, tau, weights, graph.lambda);
+    if (ownNode && atModel()) node.set(ownNode);
+    else GsinaSolver.nodeWeights(ends, copies, weights, ratio, data.node, node);
+  }
+
+  /** What is solved for an edited graph; without an attention, with the scores that it had. */
+  function editedProblem(graph) {
+    const { graph: { copies, ends }, pairs, nodes, found } = graph.part;
+    const take = (values, rows) => values && rows.map((row) => values[row]);
+    const logit = (weight) => Math.log(weight / (1 - weight)) / 2;
+    const clipped = found.edge && Array.from(found.edge, (weight) => logit(Math.min(1 - 1e-4, Math.max(1e-4, weight))));
+    return {
+      copies, ends,
+      scores: found.scores ?? clipped ?? take(graph.scores, pairs),
+      own: graph.own && (found.edge ?? take(graph.own, pairs)),
+      ownNode: graph.ownNode && (found.node ?? take(graph.ownNode, nodes)),
+    };
+  }
+
+  const symbolOf = (graph, node) => graph.relabelled?.get(node)?.symbol ?? graph.labels[node];
+
   function nodeName(graph, node) {
     if (!graph.labels) return `${node}`;
     if (!graph.labels[node]) return `node ${node}`;
-    return graph.orders ? `${graph.labels[node]}${node}` : graph.labels[node];
+    return graph.drawing ? `${symbolOf(graph, node)}${node}` : graph.labels[node];
   }
 
   function pairName(graph, pair) {
     const sign = graph.copies[pair] === 1 ? "→" : "–";
-    const join = graph.labels && !graph.orders ? ` ${sign} ` : sign;
+    const join = graph.labels && !graph.drawing ? ` ${sign} ` : sign;
     return nodeName(graph, graph.ends[2 * pair]) + join + nodeName(graph, graph.ends[2 * pair + 1]);
   }
 
   function strongest(graph, most) {
-    const pairs = Array.from(graph.weights, (_, pair) => pair);
+    const pairs = graph.part ? [...graph.part.pairs] : Array.from(graph.weights, (_, pair) => pair);
     return pairs.sort((a, b) => graph.weights[b] - graph.weights[a] || a - b).slice(0, most);
   }
 
   /** What the drawing says, in words: its size, and its strongest edges. */
   function inWords(graph) {
-    const parts = [[nodeWord, graph.nodes], [edgeWord, graph.ends.length / 2]];
+    const { part } = graph;
+    const parts = [[nodeWord, part?.nodes.length ?? graph.nodes], [edgeWord, part?.pairs.length ?? graph.ends.length / 2]];
     const size = parts.map(([what, count]) => `${count} ${what}${count === 1 ? "" : "s"}`).join(", ");
     if (!graph.weights || !graph.weights.length) return [`${size}.`, ""];
     const top = strongest(graph, 3).map((p) => `${pairName(graph, p)} ${graph.weights[p].toFixed(2)}`);
@@ -168,6 +195,13 @@
     graph.view = GsinaDraw.draw(graph.canvas, graph, { theme: theme(), grid: data.grid });
   }
 
+  /** A graph was edited, or restored: its weights are found anew. */
+  function onEdited(graph) {
+    graph.version = -1;
+    graph.lambda = NaN;
+    refresh();
+  }
+
   function writeWords(graph) {
     graph.words.replaceChildren(...inWords(graph).map((text) => make("span", "", text)));
   }
@@ -186,7 +220,7 @@
     // out the page anew for every card.
     visible.forEach(drawCard);
     restartDensity();
-    if (state.open) drawLarge();
+    large.draw();
     visible.forEach(writeWords);
     state.stepMs = performance.now() - start;
   }
@@ -273,60 +307,6 @@
     showSliders();
   }
 
-  /* ---- filters and order ---- */
-
-  function startFilters() {
-    const texts = (key) => [...new Set(graphs.map((graph) => graph[key]).filter(Boolean))].sort();
-    const groups = [["truth", "Truth"], ["predicted", "Predicted"]]
-      .map(([key, label]) => [key, label, texts(key)])
-      .filter(([key, , found]) => found.length && found.length <= MOST_CLASSES && isClass(key));
-    $("class").append(new Option("All classes", ""));
-    for (const [key, label, found] of groups) {
-      const group = make("optgroup");
-      group.label = label;
-      for (const text of found) group.append(new Option(`${label} ${text}`, `${key}:${text}`));
-      $("class").append(group);
-    }
-    $("class-field").hidden = !groups.length;
-    $("right-field").hidden = !graphs.some((graph) => graph.right !== undefined);
-    if (!graphs.some((graph) => graph.confidence !== undefined)) {
-      for (const value of ["sure", "unsure"]) $("sort").querySelector(`[value=${value}]`).remove();
-    }
-    const given = $("sort").querySelector("[value=order]");
-    given.textContent = data.order; // Where sorting starts, so no other option may say the same.
-    for (const option of [...$("sort").options]) {
-      if (option !== given && option.textContent === data.order) option.remove();
-    }
-    $("filters").addEventListener("submit", (event) => event.preventDefault());
-    for (const id of ["search", "class", "right", "sort"]) $(id).addEventListener("input", filter);
-  }
-
-  const isClass = (key) => graphs.some((graph) => graph[key] && graph.confidence !== undefined);
-
-  const ORDERS = {
-    order: (a, b) => a.index - b.index,
-    sure: (a, b) => (b.confidence ?? -1) - (a.confidence ?? -1) || a.index - b.index,
-    unsure: (a, b) => (a.confidence ?? 2) - (b.confidence ?? 2) || a.index - b.index,
-    name: (a, b) => a.name.localeCompare(b.name) || a.index - b.index,
-  };
-
-  function filter() {
-    const search = $("search").value.toLowerCase(), right = $("right").value;
-    const [key, ...rest] = $("class").value.split(":"), text = rest.join(":");
-    state.shown = graphs.filter((graph) => graph.name.toLowerCase().includes(search)
-      && (!key || graph[key] === text) && (!right || graph.right === (right === "right")));
-    state.shown.sort(ORDERS[$("sort").value]);
-    const shown = new Set(state.shown);
-    for (const graph of graphs) graph.card.hidden = !shown.has(graph);
-    $("cards").append(...state.shown.map((graph) => graph.card));
-    focusable(0);
-    $("nothing").hidden = state.shown.length > 0;
-    $("count").textContent = shown.size === graphs.length
-      ? `${graphs.length} ${cardWord}s` : `${shown.size} of ${graphs.length} ${cardWord}s`;
-    say(() => $("count").textContent);
-    refresh();
-  }
-
   /* ---- keyboard: one stop for Tab, arrows within ---- */
 
   function focusable(position) {
@@ -353,184 +333,6 @@
     state.shown[to].open.focus();
   }
 
-  /* ---- the large view ---- */
-
-  function openLarge(graph) {
-    state.open = graph;
-    state.marked = -1;
-    focusable(state.shown.indexOf(graph));
-    $("large-name").textContent = graph.name;
-    const line = $("large-verdict");
-    line.replaceChildren();
-    for (const [what, text, mark] of verdict(graph)) {
-      line.append(make("span", "muted", what), make("b", "", text), mark);
-    }
-    showOutputs(graph);
-    if (!$("large").open) {
-      if (solvable) $("sliders-large").append($("sliders"));
-      $("large").showModal();
-      $("edges").focus({ preventScroll: true });
-    }
-    showScroll(graph);
-    drawLarge();
-  }
-
-  function showOutputs(graph) {
-    const bars = graph.probabilities || graph.values || [];
-    const names = graph.names === undefined ? [] : data.outputNames[graph.names];
-    const shares = graph.probabilities || graph.confidence !== undefined;
-    const list = make("dl", "outputs");
-    bars.forEach((value, i) => {
-      const figure = make("dd", "", value === null ? "unknown" : short(value));
-      if (shares && value !== null) {
-        const bar = make("span", "bar");
-        bar.style.width = `${Math.max(1, 100 * value)}%`;
-        figure.append(bar);
-      }
-      if (graph.targetTruth) {
-        const known = graph.targetTruth[i];
-        figure.append(" ", make("span", "known", `true: ${known === null ? "unknown" : short(known)}`));
-      }
-      list.append(make("dt", "", names[i] ?? `${i}`), figure);
-    });
-    $("large-outputs").replaceChildren(...(bars.length ? [list] : []));
-  }
-
-  /** Say so where not all outputs fit, as a truncated list looks complete. */
-  function showScroll(graph) {
-    const list = $("large-outputs").firstChild;
-    if (!list || list.scrollHeight <= list.clientHeight) return;
-    list.classList.add("scrolls");
-    list.tabIndex = 0;
-    list.setAttribute("aria-label", "Outputs");
-    const count = (graph.probabilities || graph.values).length;
-    const what = graph.probabilities ? "classes" : "targets";
-    $("large-outputs").append(make("p", "outputs-more", `${count} ${what}; scroll for the others`));
-  }
-
-  function drawLarge() {
-    const graph = solve(state.open);
-    const options = { theme: theme(), grid: data.grid, large: true, marked: state.marked };
-    state.largeView = GsinaDraw.draw($("large-canvas"), graph, options);
-    $("large-canvas").setAttribute("aria-label", inWords(graph).join(""));
-    const pairs = graph.weights ? strongest(graph, MOST_EDGES) : [];
-    $("edges-title").hidden = $("edges").hidden = !pairs.length;
-    $("edges").replaceChildren(...pairs.map((pair) => edgeOption(graph, pair)));
-    const more = graph.ends.length / 2 - pairs.length;
-    $("edges-more").textContent = pairs.length && more > 0 ? `and ${more} weaker ${edgeWord}${more === 1 ? "" : "s"}` : "";
-    markEdge(state.marked, false);
-  }
-
-  function edgeOption(graph, pair) {
-    const option = make("li", "edge");
-    option.id = `edge-${pair}`;
-    option.pair = pair;
-    option.setAttribute("role", "option");
-    const bar = make("span", "bar");
-    bar.style.width = `${100 * graph.weights[pair]}%`;
-    const name = make("span", "edge-name", pairName(graph, pair));
-    if (graph.edgeTruth && graph.edgeTruth[pair]) name.append(make("span", "true", " true"));
-    option.append(bar, name, make("span", "weight", graph.weights[pair].toFixed(3)));
-    return option;
-  }
-
-  function markEdge(pair, draw = true) {
-    state.marked = pair;
-    for (const option of $("edges").children) {
-      option.setAttribute("aria-selected", String(option.pair === pair));
-    }
-    const option = $(`edge-${pair}`);
-    if (option) {
-      $("edges").setAttribute("aria-activedescendant", option.id);
-      if (draw) keepInSight(option);
-    } else $("edges").removeAttribute("aria-activedescendant");
-    if (!draw) return;
-    const options = { theme: theme(), grid: data.grid, large: true, marked: pair };
-    state.largeView = GsinaDraw.draw($("large-canvas"), state.open, options);
-  }
-
-  /** Scroll only the list, so that the drawing stays on the screen. */
-  function keepInSight(option) {
-    const list = $("edges"), inner = option.getBoundingClientRect(), outer = list.getBoundingClientRect();
-    if (inner.top < outer.top) list.scrollTop += inner.top - outer.top;
-    if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
-  }
-
-  function onEdgeKey(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const options = [...$("edges").children];
-    const at = options.findIndex((option) => option.pair === state.marked) + step;
-    if (options.length) markEdge(options[Math.max(0, Math.min(at, options.length - 1))].pair);
-  }
-
-  function turn(step) {
-    const to = state.shown.indexOf(state.open) + step;
-    if (to >= 0 && to < state.shown.length) openLarge(state.shown[to]);
-  }
-
-  function startLarge() {
-    $("previous").addEventListener("click", () => turn(-1));
-    $("next").addEventListener("click", () => turn(1));
-    $("close").addEventListener("click", () => $("large").close());
-    $("large").addEventListener("click", (event) => {
-      if (event.target === $("large")) $("large").close(); // A click beside it, on the backdrop.
-    });
-    $("large").addEventListener("close", () => {
-      const graph = state.open;
-      state.open = null;
-      $("sliders-home").append($("sliders"));
-      graph.open.focus();
-    });
-    $("large").addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step && event.target.tagName !== "INPUT") turn(step);
-    });
-    $("edges").addEventListener("keydown", onEdgeKey);
-    $("edges").addEventListener("click", (event) => {
-      const option = event.target.closest("li");
-      if (option) markEdge(option.pair);
-    });
-  }
-
-  /* ---- what is under the pointer ---- */
-
-  function hover(event, canvas, graph, view) {
-    const box = canvas.getBoundingClientRect();
-    const found = view && GsinaDraw.nearest(view, graph, event.clientX - box.left, event.clientY - box.top);
-    const tip = $("tip");
-    tip.hidden = !found;
-    if (!found) return;
-    tip.textContent = found.pair === undefined ? nodeTip(graph, found.node) : pairTip(graph, found.pair);
-    const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
-    tip.style.left = `${left}px`;
-    tip.style.top = `${Math.max(4, event.clientY - tip.offsetHeight - 12)}px`;
-  }
-
-  function pairTip(graph, pair) {
-    const weight = graph.weights ? `: weight ${graph.weights[pair].toFixed(4)}` : "";
-    const truth = graph.edgeTruth ? (graph.edgeTruth[pair] ? ", in the true part" : ", not in the true part") : "";
-    return `${data.molecules || graph.orders ? "Bond" : "Edge"} ${pairName(graph, pair)}${weight}${truth}`;
-  }
-
-  function nodeTip(graph, node) {
-    const weight = graph.node && data.node !== "none" ? `: weight ${graph.node[node].toFixed(4)}` : "";
-    const name = nodeName(graph, node), centre = node === graph.centre ? ", the predicted one" : "";
-    const word = name === `node ${node}` ? "" : data.molecules || graph.orders ? "Atom " : "Node ";
-    return `${word}${name}${centre}${weight}`;
-  }
-
-  function startHover() {
-    $("cards").addEventListener("pointermove", (event) => {
-      const card = event.target.closest(".card");
-      if (card && card.graph.canvas) hover(event, card.graph.canvas, card.graph, card.graph.view);
-    });
-    $("large-canvas").addEventListener("pointermove", (event) => hover(event, $("large-canvas"), state.open, state.largeView));
-    for (const id of ["cards", "large-canvas"]) $(id).addEventListener("pointerleave", () => { $("tip").hidden = true; });
-    document.addEventListener("scroll", () => { $("tip").hidden = true; }, { passive: true });
-  }
-
   /* ---- light and dark ---- */
 
   const darkSystem = window.matchMedia("(prefers-color-scheme: dark)");
@@ -549,73 +351,30 @@
     show();
   }
 
-  /* ---- the head of the page ---- */
-
-  /** Rows of text as a table with a header; nothing without rows. */
-  function fillTable(place, rows, caption) {
-    if (!rows.length) return;
-    const table = make("table");
-    if (caption) table.append(make("caption", "", caption));
-    rows.forEach((row, i) => {
-      const line = make("tr");
-      row.forEach((cell, j) => {
-        const element = make(i && j ? "td" : "th", "", cell);
-        if (!i || !j) element.scope = i ? "row" : "col";
-        line.append(element);
-      });
-      table.append(line);
-    });
-    place.append(table);
-    place.hidden = false;
-  }
-
-  function startHead() {
-    $("title").textContent = data.title;
-    for (const [name, value] of data.summary) {
-      const line = make("div");
-      line.append(make("dt", "", name), make("dd", "", value));
-      $("summary").append(line);
-    }
-    $("summary").hidden = !data.summary.length;
-    fillTable($("scores"), data.table, data.caption);
-    fillTable($("comparison"), data.comparison, "");
-    $("verdict").textContent = data.verdict;
-    $("verdict").hidden = !data.verdict;
-    $("notes").append(...data.notes.map((note) => make("li", "", note)));
-    $("notes").hidden = !data.notes.length;
-    const keys = solvable ? [["weight", `${edgeWord} weight 0 to 1`]] : [];
-    if (known) keys.push(["truth", "true part"]);
-    if (graphs.some((graph) => graph.centre !== undefined)) keys.push(["centre", "predicted node"]);
-    for (const word of document.querySelectorAll(".edge-word")) word.textContent = `${edgeWord}s`;
-    for (const [kind, text] of keys) {
-      const key = make("span", "key", text);
-      key.prepend(make("span", `swatch ${kind}`));
-      $("legend").append(key);
-    }
-  }
-
-  startHead();
+  const page = { $, make, data, graphs, state, solvable, known, nodeWord, edgeWord, cardWord, theme, short, say, refresh,
+    solve, nodeName, pairName, strongest, inWords, verdict, focusable, onEdited };
+  const large = GsinaLarge.start(page);
+  const filter = GsinaFilters.start(page);
+  GsinaHead.start(page);
   startSliders();
-  startFilters();
   $("cards").append(...graphs.map(makeCard));
   $("cards").addEventListener("keydown", onCardKey);
   $("cards").addEventListener("click", (event) => {
     const card = event.target.closest(".card");
-    if (card) openLarge(card.graph);
+    if (card) large.open(card.graph);
   });
   $("cards").addEventListener("focusin", (event) => {
     const card = event.target.closest(".card");
     if (card) focusable(state.shown.indexOf(card.graph));
   });
-  startLarge();
-  startHover();
+  GsinaPointer.start(page);
   startTheme();
   filter();
   for (const graph of graphs) observer.observe(graph.card);
   new ResizeObserver(refresh).observe($("cards"));
 
   /* For tests and for the curious: the weights as they stand. */
-  window.gsina = { state, graphs, visible, solver: GsinaSolver,
+  window.gsina = { state, graphs, visible, large, solver: GsinaSolver,
     weights: (index) => Array.from(solve(graphs[index]).weights || []),
     nodeWeights: (index) => Array.from(solve(graphs[index]).node || []) };
 })();

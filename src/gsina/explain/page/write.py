@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from gsina.errors import check_name
+from gsina.explain.page.carry import Carried
+from gsina.explain.page.carry.store import pack
 from gsina.explain.page.graph import PageGraph
+from gsina.explain.page.molecule import Kind, MoleculeDrawing
 from gsina.explain.page.whole_graph import WholeGraph, condense
 from gsina.files import write_aside
 from gsina.nn.attention import NODE_ATTENTIONS
@@ -26,9 +29,24 @@ from gsina.nn.checks import check_numbers
 from gsina.ops.budget import Budget
 from gsina.ops.soft_top_r import REGULARISERS
 
-SCRIPTS = ("solver.js", "draw.js", "density.js", "page.js")
+SCRIPTS = (
+    "solver.js",
+    "network.js",
+    "answers.js",
+    "whatif.js",
+    "draw.js",
+    "density.js",
+    "edit.js",
+    "filters.js",
+    "large.js",
+    "pointer.js",
+    "head.js",
+    "page.js",
+)
 #: Steps of the grid of places within the usual length of an edge.
 GRID = 100
+#: Kinds of lines of a drawing; the page knows them by number.
+KINDS = get_args(Kind)
 
 
 def write_page(
@@ -51,6 +69,7 @@ def write_page(
     order: str = "Order in the file",
     molecules: bool = False,
     whole: WholeGraph | None = None,
+    carried: Carried | None = None,
 ) -> None:
     """Write graphs, their predictions and the live soft top-r into one HTML file.
 
@@ -76,6 +95,8 @@ def write_page(
         molecules: Whether to speak of atoms and bonds instead of nodes and edges.
         whole: The one graph that the graphs are parts of. The budget then holds over its edges, as
             it does in the model, and not in every part.
+        carried: The network, to answer what it says of changed graphs; ``None`` for a page that
+            only shows.
     """
     check_numbers(temperature, 0.0, 1)
     check_name(node, NODE_ATTENTIONS, "node attention")
@@ -100,8 +121,12 @@ def write_page(
         "order": order,
         "molecules": molecules,
         "whole": None if whole is None else _whole(whole, double),
-        "graphs": [_graph(graph, double, names) for graph in graphs],
+        "graphs": [
+            _graph(graph, double, names) | _input(graph, number, carried)
+            for number, graph in enumerate(graphs)
+        ],
         "outputNames": [list(known) for known in names],
+        "network": None if carried is None else carried.network,
     }
     with write_aside(Path(path)) as file:
         file.write(_fill(title, embed(data), _pictures(pictures)).encode())
@@ -164,15 +189,15 @@ def _digest(text: str) -> str:
 
 def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) -> dict[str, Any]:
     """One graph in short: what is empty or unknown is left out."""
-    copies = graph.copies.tolist()
+    copies, frame = graph.copies.tolist(), _Frame.of(graph)
     entry: dict[str, Any] = {
         "name": graph.name,
-        "places": _places(graph),
+        "places": frame.place(graph.positions.double()),
         "ends": graph.edges.T.flatten().tolist(),
         "scores": None if graph.scores is None else _numbers(graph.scores, double),
         "copies": copies[0] if len(set(copies)) == 1 else copies,
         "labels": graph.node_labels,
-        "orders": graph.edge_orders,
+        "drawing": None if graph.drawing is None else _drawing(graph, graph.drawing, frame),
         "probabilities": _rounded(graph.probabilities),
         "values": _rounded(graph.values),
         "targetTruth": _rounded(graph.target_truth),
@@ -201,18 +226,67 @@ def _whole(whole: WholeGraph, double: bool) -> dict[str, Any]:
     return {"scores": scores, "counts": counts.tolist(), "edges": whole.edges}
 
 
-def _places(graph: PageGraph) -> list[int]:
-    """Places in hundredths of the usual length of an edge, x and y in turn, around the middle."""
-    place = graph.positions.double()
-    if not place.numel():
-        return []
-    ends = place[graph.edges]
-    lengths = (ends[0] - ends[1]).norm(dim=-1)
-    lengths = lengths[lengths > 0]
-    low, high = place.min(0).values, place.max(0).values
-    unit = lengths.median() if lengths.numel() else (high - low).max() / 2
-    centred = (place - (low + high) / 2) / (unit if float(unit) > 0 else 1.0)
-    return (centred * GRID).round().long().flatten().tolist()
+class _Frame(NamedTuple):
+    """Where places lie on the grid of the page: around the middle, in lengths of an edge."""
+
+    middle: Tensor
+    unit: float
+
+    @classmethod
+    def of(cls, graph: PageGraph) -> _Frame:
+        place = graph.positions.double()
+        if not place.numel():
+            return cls(torch.zeros(2, dtype=torch.double), 1.0)
+        ends = place[graph.edges]
+        lengths = (ends[0] - ends[1]).norm(dim=-1)
+        lengths = lengths[lengths > 0]
+        low, high = place.min(0).values, place.max(0).values
+        unit = lengths.median() if lengths.numel() else (high - low).max() / 2
+        return cls((low + high) / 2, float(unit) or 1.0)
+
+    def place(self, points: Tensor) -> list[int]:
+        """Points ``[M, 2]`` in hundredths of the usual length of an edge, x and y in turn."""
+        return ((points - self.middle) / self.unit * GRID).round().long().flatten().tolist()
+
+
+def _drawing(graph: PageGraph, drawing: MoleculeDrawing, frame: _Frame) -> dict[str, Any]:
+    """Lines as ``[kind, owner, points]`` and letters as ``[atom, text, x, y, size]``.
+
+    The owner is a pair of nodes, or for what belongs to one atom a negative number: -1 for atom 0.
+    """
+    pair = {tuple(sorted(ends)): number for number, ends in enumerate(graph.edges.T.tolist())}
+    strokes = [
+        [
+            KINDS.index(kind),
+            pair.get(tuple(sorted(ends)), -1 - ends[0]),
+            *frame.place(torch.tensor(points, dtype=torch.double)),
+        ]
+        for kind, ends, points in drawing.strokes
+    ]
+    letters = [
+        [
+            letter.atom,
+            letter.text,
+            *frame.place(torch.tensor([[letter.x, letter.y]], dtype=torch.double)),
+            round(letter.size / frame.unit * GRID),
+        ]
+        for letter in drawing.letters
+    ]
+    return {"strokes": strokes, "letters": letters}
+
+
+def _input(graph: PageGraph, number: int, carried: Carried | None) -> dict[str, Any]:
+    """What the network is given of a graph, and what the model said of it."""
+    if carried is None or number >= carried.graphs:
+        return {}
+    given = {
+        "x": graph.features,
+        "edge": graph.edge_features,
+        "back": graph.back_features,
+        "extra": None if carried.extra is None else carried.extra[number],
+    }
+    made = {name: pack(value) for name, value in given.items() if value is not None}
+    return {"input": made | {"logits": [float(f"{value:.9g}") for value in graph.logits]}}
 
 
 def _numbers(scores: Tensor, double: bool) -> list[float]:
