@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gsina.errors import InputError
-from gsina.explain.posthoc.explainers import explain_split
 from gsina.explain.report import node_page, page
+from gsina.explainers.registry import explain_split
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs

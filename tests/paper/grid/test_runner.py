@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gsina.explain.posthoc.explainers import EXPLAINERS
+from gsina.explainers.registry import EXPLAINERS
 from gsina.paper.grid.estimate import estimate
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending, run_job, run_jobs

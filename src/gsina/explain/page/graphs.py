@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.graph_predictions import graph_predictions
 from gsina.explain.page.molecule import draw_molecule
+from gsina.graphs.layout import layout
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 from gsina.models.uncertainty.calibration import Calibration

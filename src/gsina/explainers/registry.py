@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
-from gsina.explain.posthoc.frozen import Explainer, FrozenModel, OnProgress
-from gsina.explain.posthoc.gnn_explainer import GNNExplainer
-from gsina.explain.posthoc.graphmask import GraphMask
-from gsina.explain.posthoc.pg_explainer import PGExplainer
+from gsina.explainers.frozen import Explainer, FrozenModel, OnProgress
+from gsina.explainers.gnn_explainer import GNNExplainer
+from gsina.explainers.graphmask import GraphMask
+from gsina.explainers.pg_explainer import PGExplainer
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods.base import PlainMethod
 

@@ -13,17 +13,17 @@ from torch_geometric.nn import GINConv, MessagePassing
 
 import tiny
 from gsina import metrics
-from gsina.explain.posthoc.explainers import (
+from gsina.explainers.frozen import FrozenModel
+from gsina.explainers.gnn_explainer import GNNExplainer
+from gsina.explainers.graphmask import AmortisedGraphMask, GraphMask
+from gsina.explainers.pg_explainer import BatchedPGExplainer, PGExplainer
+from gsina.explainers.registry import (
     EXPLAINERS,
     Explainer,
     explain_split,
     make_explainer,
     sample_graphs,
 )
-from gsina.explain.posthoc.frozen import FrozenModel
-from gsina.explain.posthoc.gnn_explainer import GNNExplainer
-from gsina.explain.posthoc.graphmask import AmortisedGraphMask, GraphMask
-from gsina.explain.posthoc.pg_explainer import BatchedPGExplainer, PGExplainer
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods import ERM, ERMConfig, build_method
