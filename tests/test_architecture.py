@@ -57,6 +57,8 @@ THROUGH = {
     "explain/page/test_page.py": "explain/page/graph explain/page/graphs "
     "explain/page/graph_predictions explain/page/write",
     "explain/page/test_whole_graph.py": "explain/neighbourhoods",
+    "explainers/test_explanation.py": "explainers/drawing",
+    "explainers/test_registry.py": "explainers/maskable",
     "formats/test_json_graphs.py": "formats/graph_packer",
     "formats/test_molecule_tables.py": "formats/assemble molecules/prepare",
     "formats/test_node_tables.py": "graphs/masks",
@@ -64,6 +66,7 @@ THROUGH = {
     "methods/test_ciga.py": "methods/parts/splitting",
     "methods/test_irm.py": "methods/ib_irm",
     "methods/test_registry.py": "methods/catalog",
+    "models/test_explanations.py": "models/pyg",
     "models/test_folder.py": "models/card",
     "models/test_predict.py": "models/answers runs/defaults",
     "nn/backbones/test_backbones.py": "nn/backbones/gin nn/backbones/layers nn/backbones/pna",

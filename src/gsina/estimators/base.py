@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -31,8 +32,8 @@ from gsina.estimators.networks import OwnBackbone, make_spec, own_spec
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
-from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.pyg import is_one_graph
 from gsina.graphs.task import Level, Task
 from gsina.methods import make_config
 from gsina.models.folder import load_model, save_model
@@ -49,7 +50,6 @@ from gsina.models.plan import Plan, check_budget, default_options, first_epoch
 from gsina.models.train import train_model
 from gsina.models.uncertainty.answers import domain_percentiles, reference_of
 from gsina.models.uncertainty.shift import Shift, find_shift
-from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings
 from gsina.training.evaluate import Predictions
@@ -179,20 +179,16 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self._train(dataset)
         return self
 
-    def explain(self, graphs: Any) -> list[Attention]:
-        """Weights of the edges ``[E]`` and nodes ``[N]`` of every graph, in order.
+    def explain(self, graphs: Any, explainer: Any = None, **options: Any) -> Any:
+        """What the answers rest on, in PyG's type; a list of them for several graphs.
 
-        Raises:
-            InputError: The method gives no attention.
+        ``explanation.edge_mask`` has the weight of every edge, ``explanation.top(0.2)`` keeps the
+        largest, and notebooks show the picture. See :meth:`gsina.models.model.Model.explain` for
+        the parameters.
         """
-        packed = self._model.read(graphs)
-        found = self._predict(packed)
-        if found.edge is None:
-            raise InputError(
-                f"method {self._model.architecture.method} has no attention to show; fit with "
-                'method="gsina", or use a post-hoc explainer of gsina.explain.'
-            )
-        return [Attention(**take(found, packed.rows_of(graph))) for graph in range(len(packed))]
+        found = self._model.explain(self._read(graphs), explainer, **options)
+        check_answers(Predictions(torch.cat([one.prediction for one in found])))
+        return found[0] if is_one_graph(graphs) else found
 
     def domain(self, graphs: Any) -> NDArray[np.float32]:
         """How far graphs (or nodes) are from the training data ``[G]``, in percent.

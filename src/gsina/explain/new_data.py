@@ -10,21 +10,18 @@ from typing import NamedTuple
 
 from gsina.errors import InputError
 from gsina.explain.report import node_page, page
-from gsina.explainers.registry import explain_split
+from gsina.explainers.weights import NotExplainable, Weighed
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.scaling import apply_scaling
-from gsina.methods.base import PlainMethod
 from gsina.models.answers import NOT_FINITE, confidence, truth
+from gsina.models.explanations import weigh_edges
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, read_files
 from gsina.training.evaluate import Predictions
 
 #: The scores on the page of new data are not scores of that data.
 THEN = "scores of the model when it was trained"
-#: Explains models without attention: long enough that weights can leave the middle.
-EXPLAINER, EXPLAINER_NAME = "gnnexplainer,steps=500,learning_rate=0.1", "GNNExplainer"
 
 
 class RankedGraph(NamedTuple):
@@ -99,13 +96,13 @@ def _explain_rows(
     best.sort(reverse=True)
     graphs = PackedGraphs.join([one.graph for one in best])
     own = Predictions.join([one.prediction for one in best])
-    shown = explained(model, graphs, own)
+    shown = _weighed(model, graphs, own)
     page(
         path=out,
         model=model,
         graphs=graphs,
-        predictions=shown,
-        explainer="" if shown is own else EXPLAINER_NAME,
+        predictions=shown.predictions,
+        explainer=shown.post_hoc,
         names=[one.name for one in best],
         name=file,
         summary=[
@@ -119,36 +116,23 @@ def _explain_rows(
     return summary
 
 
-def explained(model: Model, graphs: PackedGraphs, found: Predictions) -> Predictions:
-    """Predictions with weights of edges: the model's own, or those of :data:`EXPLAINER`.
-
-    As they are where the model attends, where nodes are predicted, and for networks that
-    explainers cannot mask.
-
-    Args:
-        model: The model.
-        graphs: The graphs.
-        found: The model's predictions for these.
-    """
-    method = model.method
-    plain = isinstance(method, PlainMethod) and model.task.level == "graph"
-    if found.edge is not None or not plain or not graphs.edge_index.size(1):
-        return found
-    assert isinstance(method, PlainMethod)
-    (scaled,) = apply_scaling(model.featuriser.get("scaling", {}), graphs)
+def _weighed(model: Model, graphs: PackedGraphs, found: Predictions) -> Weighed:
+    """With weights of edges, if there can be any."""
     try:
-        return replace(found, edge=explain_split(method, scaled, EXPLAINER))
-    except ValueError:  # a network that sends no messages along the edges
-        return found
+        return weigh_edges(model, graphs, found)
+    except NotExplainable:
+        return Weighed(found, "")
 
 
 def _explain_nodes(
     model: Model, graph: NodeGraph, file: str, out: Path, top: int, model_name: str
 ) -> Summary:
-    sure = confidence(model, model.predict(graph.graphs).logits)
+    own = model.predict(graph.graphs)
+    sure = confidence(model, own.logits)
     nodes = sure.topk(min(top, int(sure.isfinite().sum()))).indices
     if not len(nodes):
         raise InputError(f"{file} has no node with a finite answer, so there is nothing to show.")
+    shown = _weighed(model, graph.graphs, own)
     node_page(
         out,
         model,
@@ -161,6 +145,8 @@ def _explain_nodes(
             ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
         ],
         graph.warnings,
+        found=shown.predictions,
+        explainer=shown.post_hoc,
         scores_caption=THEN,
         order=_order(model),
     )

@@ -121,10 +121,11 @@ def node_page(
     name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
+    found: Predictions | None = None,
     **options: Any,
 ) -> None:
     """Write the neighbourhoods of some nodes as a page; ``options`` go on to :func:`page`."""
-    found = model.predict(graphs)
+    found = model.predict(graphs) if found is None else found
     around = neighbourhoods(graphs, found, nodes, names)
     chosen = [names[i] for i in nodes.tolist()]
     whole = None
@@ -139,7 +140,7 @@ def node_page(
         chosen,
         name,
         summary,
-        (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if found.edge is not None else [])),
+        (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if whole is not None else [])),
         whole=whole,
         node_labels=around.node_labels,
         centres=around.centres,

@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.explainers.frozen import Explainer
 from gsina.formats.objects import read_objects
 from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.pyg import is_one_graph
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Level, Task
 from gsina.methods import Method, build_method, make_config
 from gsina.methods.ensemble import Ensemble
 from gsina.metrics import METRICS, predicted_classes
+from gsina.models.explanations import explain
+from gsina.models.pyg import PygModel
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
@@ -250,6 +254,38 @@ class Model:
                 members=None if each is None else self.scale.restore(each),
             )
         return found
+
+    def explain(
+        self,
+        graphs: Any,
+        explainer: str | Explainer | None = None,
+        *,
+        index: int | Sequence[int] | Tensor | None = None,
+        train: Any = None,
+        seed: int = 0,
+    ) -> Any:
+        """What the answers rest on: one :class:`~gsina.explainers.explanation.Explanation` each.
+
+        A single graph gives one, whatever holds several gives a list. The weights are those of the
+        method's own attention, of its cut if it predicts from a part only, and of GNNExplainer for
+        methods without attention; ``explanation.explainer`` says which.
+
+        Args:
+            graphs: Graphs of any kind that :meth:`read` takes.
+            explainer: A post-hoc explainer instead: ``gnnexplainer``, ``pgexplainer``,
+                ``graphmask``, or one of these classes with settings.
+            index: At node level, nodes of the one graph; edges that they cannot see get weight 0.
+            train: Training graphs, for explainers that learn.
+            seed: Seeds the explainer.
+        """
+        packed = self.read(graphs)
+        learn = None if train is None else self.read(train)
+        found = explain(self, packed, explainer, index=index, train=learn, seed=seed)
+        return found[0] if is_one_graph(graphs) else found
+
+    def as_pyg(self) -> PygModel:
+        """A frozen copy ``forward(x, edge_index, batch, edge_attr)``, for PyG's explainers."""
+        return PygModel(self)
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
         """All metrics that apply to labelled graphs.
