@@ -54,6 +54,7 @@ THROUGH = {
     "datasets/test_drugood.py": "molecules/drugood",
     "estimators/test_graph.py": "estimators/base estimators/classes estimators/inputs "
     "estimators/networks",
+    "explain/evidence/test_measure.py": "explain/evidence/answers explain/evidence/stability",
     "explain/page/test_page.py": "explain/page/graph explain/page/graphs "
     "explain/page/graph_predictions explain/page/write",
     "explain/page/test_whole_graph.py": "explain/neighbourhoods",

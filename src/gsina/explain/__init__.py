@@ -6,15 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gsina.explain.evidence.measure import faithfulness
     from gsina.explain.gsina_explainer import GSINAExplainer
     from gsina.explainers.explanation import Explanation
 
-__all__ = ["Explanation", "GSINAExplainer"]
+__all__ = ["Explanation", "GSINAExplainer", "faithfulness"]
 
 #: Where the public names live; imported when first used, for they need PyG's explainers.
 _HOMES = {
     "Explanation": "gsina.explainers.explanation",
     "GSINAExplainer": "gsina.explain.gsina_explainer",
+    "faithfulness": "gsina.explain.evidence.measure",
 }
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from gsina.errors import InputError
-from gsina.explain.report import node_page, page
+from gsina.explain.evidence.certify import Certificate
+from gsina.explain.evidence.of_page import PageEvidence, page_evidence
+from gsina.explain.evidence.removal import WAYS
+from gsina.explain.report import edge_word, node_page, page
 from gsina.explainers.weights import NotExplainable, Weighed
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.fields import take
@@ -22,6 +25,19 @@ from gsina.training.evaluate import Predictions
 
 #: The scores on the page of new data are not scores of that data.
 THEN = "scores of the model when it was trained"
+
+
+@dataclass
+class Explained(Summary):
+    """What was explained, and how far it can be believed.
+
+    Attributes:
+        names: Names of the graphs (or nodes) of the page, in its order.
+        evidence: Measured on these; ``None`` without weights of edges.
+    """
+
+    names: list[str] = field(default_factory=list)
+    evidence: PageEvidence | None = None
 
 
 class RankedGraph(NamedTuple):
@@ -42,8 +58,9 @@ def explain_files(
     top: int = 20,
     names: str | Sequence[str] | None = None,
     model_name: str = "",
+    certificate: Certificate | None = None,
     on_rows: OnRows | None = None,
-) -> Summary:
+) -> Explained:
     """Write a page of the ``top`` graphs, or surroundings of nodes, that the model is surest of.
 
     Args:
@@ -53,11 +70,14 @@ def explain_files(
         top: How many; of numbers those with the largest predictions.
         names: The column that names a row, such as that of the SMILES; by default as in training.
         model_name: Name of the model's folder, shown on the page.
+        certificate: How much to mark, and what that promises; by default what the model keeps.
         on_rows: Called after every chunk of the file.
     """
     found = read_files(model, files, names)
     if isinstance(found, Rows):
-        return _explain_rows(model, found, files[0].name, out, top, model_name, on_rows)
+        return _explain_rows(
+            model, found, files[0].name, out, top, model_name, certificate, on_rows
+        )
     return _explain_nodes(model, found, files[0].name, out, top, model_name)
 
 
@@ -68,9 +88,10 @@ def _explain_rows(
     out: Path,
     top: int,
     model_name: str,
+    certificate: Certificate | None,
     on_rows: OnRows | None,
-) -> Summary:
-    summary = Summary()
+) -> Explained:
+    summary = Explained()
     best: list[RankedGraph] = []
     for chunk in rows_of_file.chunks:
         if len(chunk.graphs):
@@ -97,19 +118,32 @@ def _explain_rows(
     graphs = PackedGraphs.join([one.graph for one in best])
     own = Predictions.join([one.prediction for one in best])
     shown = _weighed(model, graphs, own)
+    word = edge_word(model)
+    summary.names = [one.name for one in best]
+    summary.evidence = page_evidence(
+        model,
+        graphs,
+        shown.predictions,
+        budget=None if certificate is None else certificate.budget,
+        ways=WAYS,
+        edge_word=word,
+    )
+    promise = [] if certificate is None else [("certified", certificate.words(word))]
     page(
         path=out,
         model=model,
         graphs=graphs,
         predictions=shown.predictions,
         explainer=shown.post_hoc,
-        names=[one.name for one in best],
+        names=summary.names,
         name=file,
         summary=[
             ("model", _model_in_words(model, model_name)),
             ("shown", f"{len(best)} of {summary.rows} rows, {_first_ones(model)}"),
             ("could not be read", f"{summary.unreadable} of {summary.rows} rows"),
+            *promise,
         ],
+        evidence=summary.evidence,
         scores_caption=THEN,
         order=_order(model),
     )
@@ -126,14 +160,14 @@ def _weighed(model: Model, graphs: PackedGraphs, found: Predictions) -> Weighed:
 
 def _explain_nodes(
     model: Model, graph: NodeGraph, file: str, out: Path, top: int, model_name: str
-) -> Summary:
+) -> Explained:
     own = model.predict(graph.graphs)
     sure = confidence(model, own.logits)
     nodes = sure.topk(min(top, int(sure.isfinite().sum()))).indices
     if not len(nodes):
         raise InputError(f"{file} has no node with a finite answer, so there is nothing to show.")
     shown = _weighed(model, graph.graphs, own)
-    node_page(
+    evidence = node_page(
         out,
         model,
         graph.graphs,
@@ -147,10 +181,12 @@ def _explain_nodes(
         graph.warnings,
         found=shown.predictions,
         explainer=shown.post_hoc,
+        ways=WAYS,
         scores_caption=THEN,
         order=_order(model),
     )
-    return Summary(rows=len(sure))
+    names = [graph.names[node] for node in nodes.tolist()]
+    return Explained(rows=len(sure), names=names, evidence=evidence)
 
 
 def _model_in_words(model: Model, name: str) -> str:

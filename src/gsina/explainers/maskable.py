@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from gsina.methods.base import Method
@@ -29,6 +29,12 @@ def maskable_copy(method: Method) -> Method:
     for layer in made.modules():
         if isinstance(layer, MessagePassing):
             layer.explain_message = explain_message.__get__(layer)
+    for part in made.modules():
+        predictor = getattr(part, "predictor", None)
+        if isinstance(part, Method) and part.keeps_top_share and isinstance(predictor, nn.Module):
+            for layer in predictor.modules():
+                if isinstance(layer, MessagePassing):
+                    layer.explain = False  # PyG leaves such layers alone
     return made
 
 

@@ -63,7 +63,11 @@ class PygModel(nn.Module):
         extra = {"batch": batch, "edge_attr": edge_attr, "graph_attr": graph_attr}
         given = {name: value for name, value in extra.items() if value is not None}
         graphs = Batch.from_pyg(Data(x=x, edge_index=edge_index, **given))
-        (scaled,) = apply_scaling(self.scaling, graphs)
+        return self.run(graphs)
+
+    def run(self, batch: Batch) -> Tensor:
+        """The same for a batch as it is."""
+        (scaled,) = apply_scaling(self.scaling, batch)
         logits: Tensor = self.method(scaled).logits
         if self.scale is None:
             return logits

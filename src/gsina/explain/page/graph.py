@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,6 +38,8 @@ class PageGraph:
         weights: The model's own weights ``[P]``, for pages whose solver cannot find them from the
             graph alone; ``None`` where it can.
         node_weights: The model's own weights of the nodes ``[N]``, where ``weights`` are given.
+        faithfulness: How far the marked part can be believed: ``words``, and the numbers in them
+            (see :func:`gsina.explain.evidence.words.graph_lines`); empty if not measured.
     """
 
     name: str
@@ -57,6 +61,7 @@ class PageGraph:
     centre: int | None = None
     weights: Tensor | None = None
     node_weights: Tensor | None = None
+    faithfulness: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes, pairs = self.positions.size(0), self.edges.size(-1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,6 +34,7 @@ def page_graphs(
     target_names: Sequence[str] = (),
     own_weights: bool = False,
     calibration: Calibration | None = None,
+    faithfulness: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[PageGraph]:
     """Lay out graphs and put predictions and truth into words.
 
@@ -56,12 +57,15 @@ def page_graphs(
         target_names: Names of the columns of several targets; by default their numbers.
         own_weights: Whether to store the weights of the predictions besides the scores.
         calibration: How logits become probabilities and decisions; by default plainly.
+        faithfulness: The line of each graph, as
+            :func:`~gsina.explain.evidence.words.graph_lines` gives it.
     """
     per_graph: tuple[tuple[str, Sequence[object] | None], ...] = (
         ("names", names),
         ("SMILES", smiles),
         ("lists of labels", node_labels),
         ("centres", centres),
+        ("lines of faithfulness", faithfulness),
     )
     for what, given in per_graph:
         if given is not None and len(given) != len(graphs):
@@ -100,6 +104,7 @@ def page_graphs(
                 centre=centres[graph] if centres else None,
                 weights=None if weights is None else weights[rows],
                 node_weights=None if of_nodes is None else of_nodes[members],
+                faithfulness=faithfulness[graph] if faithfulness else {},
                 **prediction._asdict(),
             )
         )

@@ -138,6 +138,7 @@
     words.id = `words-${graph.index}`;
     open.setAttribute("aria-describedby", `${facts.id} ${words.id}`);
     card.append(open, picture, facts, words);
+    if (graph.faithfulness) card.append(make("p", "evidence", graph.faithfulness.words));
     Object.assign(graph, { card, open, picture, words, canvas: null });
     card.graph = graph;
     return card;
@@ -579,6 +580,8 @@
     $("summary").hidden = !data.summary.length;
     fillTable($("scores"), data.table, data.caption);
     fillTable($("comparison"), data.comparison, "");
+    fillTable($("evidence"), data.evidence, "");
+    $("believed").hidden = !data.evidence.length;
     $("verdict").textContent = data.verdict;
     $("verdict").hidden = !data.verdict;
     $("notes").append(...data.notes.map((note) => make("li", "", note)));
