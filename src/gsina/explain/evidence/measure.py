@@ -14,7 +14,7 @@ from gsina.explain.components import count_components
 from gsina.explain.evidence.answers import Answers
 from gsina.explain.evidence.baseline import deal, deal_edges
 from gsina.explain.evidence.removal import WAYS, Way, answers_of_parts, masked_answers
-from gsina.explain.evidence.stability import Weigh, stability
+from gsina.explain.evidence.stability import Weigh, make_variants, stability
 from gsina.explainers.explanation import Explanation
 from gsina.explainers.marked import edge_groups, mark
 from gsina.graphs.packed import PackedGraphs
@@ -212,7 +212,11 @@ def faithfulness(
         )
 
     counted = _counted(model, graphs)
-    stable = {} if again is None else stability(again, graphs, edge, budget, seed=seed)
+    stable: Mapping[str, float] = {}
+    if again is not None:
+        other = make_variants(graphs, seed=seed)
+        weighed = again(other.relabelled), again(other.noisy)
+        stable = stability(graphs, edge, other, *weighed, budget)
     return Faithfulness(
         answers.sure(answers.logits),
         mark(edge, graphs, budget),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,39 +20,60 @@ Weigh = Callable[[PackedGraphs], Tensor]
 NOISE = 0.1
 
 
+class Variants(NamedTuple):
+    """Graphs that should be explained as they were.
+
+    Attributes:
+        relabelled: Other numbers of the nodes, another order of the edges.
+        edges: Which edge each of their edges was ``[E]``.
+        noisy: Features of nodes that are a little off.
+    """
+
+    relabelled: PackedGraphs
+    edges: Tensor
+    noisy: PackedGraphs
+
+
+def make_variants(graphs: PackedGraphs, noise: float = NOISE, seed: int = 0) -> Variants:
+    """Variants of graphs.
+
+    Args:
+        graphs: The graphs.
+        noise: Standard deviations of the noise on features; of categories, the share of nodes that
+            get those of another node.
+        seed: Seeds the new order and the noise.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    return Variants(*relabelled(graphs, generator), with_noise(graphs, noise, generator))
+
+
 def stability(
-    weigh: Weigh,
     graphs: PackedGraphs,
     weights: Tensor,
+    variants: Variants,
+    again: Tensor,
+    noisy: Tensor,
     budget: Budget,
-    *,
-    noise: float = NOISE,
-    seed: int = 0,
 ) -> dict[str, float]:
     """How much of the marked part is marked again: shared edges over all, mean over graphs.
 
     Args:
-        weigh: Explains.
         graphs: The graphs; those without edges do not count.
         weights: Their weights ``[E]``.
+        variants: Variants of them.
+        again: Weights of the relabelled ones ``[E]``.
+        noisy: Weights of those with noise ``[E]``.
         budget: How much is marked.
-        noise: Standard deviations of the noise on features; of categories, the share of nodes that
-            get those of another node.
-        seed: Seeds the new order and the noise.
 
     Returns:
-        ``relabelling`` (other numbers of the nodes, another order of the edges) and ``noise``; 1
-        is the very same part.
+        ``relabelling`` and ``noise``; 1 is the very same part.
     """
-    generator = torch.Generator().manual_seed(seed)
-    other, edges = relabelled(graphs, generator)
-    again = torch.empty_like(weights)
-    again[edges] = weigh(other).to(weights)
-    noisy = weigh(with_noise(graphs, noise, generator)).to(weights)
+    back = torch.empty_like(weights)
+    back[variants.edges] = again.to(weights)
     own = mark(weights, graphs, budget)
     return {
-        "relabelling": overlap(own, mark(again, graphs, budget), graphs),
-        "noise": overlap(own, mark(noisy, graphs, budget), graphs),
+        "relabelling": overlap(own, mark(back, graphs, budget), graphs),
+        "noise": overlap(own, mark(noisy.to(weights), graphs, budget), graphs),
     }
 
 
