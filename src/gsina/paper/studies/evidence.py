@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from gsina.datasets.catalog import DATASETS
 from gsina.explain.evidence.certify import GRID, lost_answers, smallest_share
 from gsina.explain.evidence.measure import Faithfulness, faithfulness
 from gsina.explain.evidence.stability import make_variants, stability
@@ -56,6 +57,11 @@ class Study(Protocol):
         """Train or load the model, explain, measure."""
 
 
+def is_shifted(dataset: str) -> bool:
+    """Whether the test graphs of a named dataset are of another kind than the training graphs."""
+    return not DATASETS[dataset].shift.startswith("none")
+
+
 def run_evidence(
     recipe: Recipe,
     seed: int,
@@ -80,7 +86,7 @@ def run_evidence(
         listeners: Notified of the training.
     """
     known = trained(recipe, seed, folder, dataset, listeners)
-    splits = ["test", "val"] if known.dataset.shifted else ["test"]
+    splits = ["test", "val"] if is_shifted(recipe.data.name) else ["test"]
     sets, variants = [], []
     for split in splits:
         graphs = sample_graphs(known.dataset.splits[split], LIMIT, seed)
@@ -125,7 +131,7 @@ def run_certified(
     The arguments are those of :func:`run_evidence`.
     """
     known = trained(recipe, seed, folder, dataset, listeners)
-    shifted = known.dataset.shifted
+    shifted = is_shifted(recipe.data.name)
     parts = [known.dataset.val] if shifted else [known.dataset.val, known.dataset.test]
     pool = sample_graphs(_alike(parts), CERTIFIED_GRAPHS, seed)
     began = time.perf_counter()
