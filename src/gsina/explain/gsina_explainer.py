@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,13 +10,11 @@ from torch_geometric.data import Data
 from torch_geometric.explain import ExplainerAlgorithm, Explanation
 from torch_geometric.explain.config import MaskType, ModelTaskLevel
 
-from gsina.errors import InputError
 from gsina.explainers.frozen import Explainer
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.models.explanations import explain
-from gsina.models.folder import load_model
-from gsina.models.model import Model
+from gsina.models.folder import as_model
 
 
 class GSINAExplainer(ExplainerAlgorithm):  # type: ignore[misc]
@@ -87,17 +84,3 @@ class GSINAExplainer(ExplainerAlgorithm):  # type: ignore[misc]
                 [one.get("node_mask", one.x.new_ones(one.num_nodes, 1)) for one in found]
             )
         return made
-
-
-def as_model(given: Any) -> Model:
-    """The model in whatever holds one: an estimator, a run, or a folder."""
-    if isinstance(given, str | Path):
-        return load_model(given)
-    for name in ("model_", "model"):
-        given = getattr(given, name, given)
-    if not isinstance(given, Model):
-        raise InputError(
-            f"got a {type(given).__name__}, expected a trained model: a Model, a fitted estimator, "
-            "a run, or the folder of one."
-        )
-    return given

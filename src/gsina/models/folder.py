@@ -299,3 +299,21 @@ def _load_weights(path: Path, model: Model, digest: str) -> Reference | None:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def as_model(given: Any) -> Model:
+    """The model in whatever holds one: a fitted estimator, a run, or the folder of either.
+
+    Raises:
+        InputError: There is none in it.
+    """
+    if isinstance(given, str | Path):
+        return load_model(given)
+    for name in ("model_", "model"):
+        given = getattr(given, name, given)
+    if not isinstance(given, Model):
+        raise InputError(
+            f"got a {type(given).__name__}, expected a trained model: a Model, a fitted estimator, "
+            "a run, or the folder of one."
+        )
+    return given

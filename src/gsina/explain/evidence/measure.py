@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from gsina.explainers.explanation import Explanation
 from gsina.explainers.marked import edge_groups, mark
 from gsina.graphs.packed import PackedGraphs
 from gsina.metrics import explanation_auc, explanation_auc_per_graph, precision_at_k
+from gsina.models.folder import as_model
 from gsina.models.model import Model
 from gsina.ops.budget import Budget
 
@@ -146,8 +148,8 @@ def curve_area(curve: Tensor, shares: Sequence[float]) -> float:
 
 
 def faithfulness(
-    model: Model,
-    graphs: PackedGraphs,
+    model: Any,
+    graphs: Any,
     explanations: Sequence[Explanation] | Explanation | Tensor,
     *,
     budget: Budget | None = None,
@@ -166,7 +168,7 @@ def faithfulness(
     the same weights, dealt out anew within every graph.
 
     Args:
-        model: The model that is explained.
+        model: The model that is explained, a fitted estimator, a run, or the folder of one.
         graphs: The graphs, of any kind that the model reads.
         explanations: One per graph, in order, of :meth:`Model.explain` or any of PyG's; or the
             weights of all edges ``[E]``.
@@ -180,6 +182,7 @@ def faithfulness(
     Raises:
         InputError: The explanations are those of other graphs.
     """
+    model = as_model(model)
     graphs = model.read(graphs)
     model.check(graphs)
     edge, node = masks_of(explanations, graphs)
