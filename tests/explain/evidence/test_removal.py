@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import tiny
+from gsina.explain.evidence import removal
 from gsina.explain.evidence.removal import (
     WAYS,
     answers_of_parts,
@@ -105,7 +106,7 @@ def test_nodes_keep_their_rows() -> None:
         assert found.shape == (2, 40, 3)
 
 
-def test_masks_multiply_messages_and_features() -> None:
+def test_masks_multiply_messages_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs, made = tiny.ragged(), model("erm")
     edge = torch.rand(2, graphs.edge_index.size(1))
     node = torch.rand(2, len(graphs.x))
@@ -113,6 +114,12 @@ def test_masks_multiply_messages_and_features() -> None:
     second = masked_answers(made, graphs, edge[1:], node[1:])
     torch.testing.assert_close(both[1:], second)
     assert not torch.allclose(masked_answers(made, graphs, edge)[0], both[0])
+    monkeypatch.setattr(removal, "MOST_EDGES", 10)  # masks and graphs one after the other
+    torch.testing.assert_close(masked_answers(made, graphs, edge, node), both)
+    parts = some_parts(graphs)
+    found = answers_of_parts(made, graphs, parts, "delete")
+    monkeypatch.undo()
+    torch.testing.assert_close(answers_of_parts(made, graphs, parts, "delete"), found)
 
 
 def test_another_way_is_refused() -> None:

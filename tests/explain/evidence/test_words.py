@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import tiny
+from gsina.explain.evidence import of_page
 from gsina.explain.evidence.measure import faithfulness
 from gsina.explain.evidence.of_page import page_evidence
 from gsina.explain.evidence.words import graph_lines, run_line, table
@@ -81,9 +82,11 @@ def test_pages_of_nodes_get_the_lines_of_their_nodes() -> None:
     assert [line["before"] for line in found.lines] == pytest.approx(sure.tolist(), abs=1e-6)
 
 
-def test_pages_without_weights_have_no_evidence() -> None:
+def test_pages_without_weights_have_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     made, graphs = model(method="erm"), tiny.ragged()
     assert page_evidence(made, graphs, made.predict(graphs)) is None
     edgeless = tiny.ragged()[[1]]
     gsina = model()
     assert page_evidence(gsina, edgeless, gsina.predict(edgeless)) is None
+    monkeypatch.setattr(of_page, "LARGEST", 100)
+    assert page_evidence(gsina, graphs, gsina.predict(graphs)) is None

@@ -15,6 +15,9 @@ from gsina.models.model import Model
 from gsina.ops.budget import Budget
 from gsina.training.evaluate import Predictions
 
+#: Edges of a graph beyond which a page does not measure: masks cost the memory of all messages.
+LARGEST = 500_000
+
 
 class PageEvidence(NamedTuple):
     """Evidence for the explanations of a page.
@@ -43,7 +46,7 @@ def page_evidence(
     edge_word: str = "edge",
     rows: Tensor | None = None,
 ) -> PageEvidence | None:
-    """Measure the explanations of a page; ``None`` if it shows none.
+    """Measure the explanations of a page; ``None`` if it shows none, or of a very large graph.
 
     Args:
         model: The model.
@@ -56,6 +59,8 @@ def page_evidence(
         rows: At node level, the nodes of the page.
     """
     if predictions.edge is None or not predictions.edge.numel():
+        return None
+    if int(graphs.edge_ptr.diff().max()) > LARGEST:
         return None
     found = faithfulness(
         model, graphs, predictions.edge, budget=budget, ways=ways, shares=(), train=train

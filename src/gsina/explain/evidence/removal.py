@@ -32,7 +32,7 @@ from gsina.ops.ragged import gather_groups
 Way = Literal["zero", "delete", "replace"]
 WAYS: tuple[Way, ...] = ("delete", "zero", "replace")
 #: Most edges that are in memory at a time, all copies of a graph together.
-MOST_EDGES = 2_000_000
+MOST_EDGES = 500_000
 
 
 def answers_of_parts(
@@ -90,9 +90,17 @@ def masked_answers(
     Returns:
         Logits ``[T, G, outputs]``, at node level ``[T, N, outputs]``.
     """
+    copies, largest = len(edge), int(graphs.edge_ptr.diff().max())
+    if copies > 1 and copies * largest > MOST_EDGES:  # one after the other
+        pairs = zip(edge, edge if node is None else node, strict=True)
+        return torch.cat(
+            [
+                masked_answers(model, graphs, one[None], None if node is None else other[None])
+                for one, other in pairs
+            ]
+        )
     network = PygModel(model)
-    copies = len(edge)
-    size = max(1, MOST_EDGES // max(1, copies * int(graphs.edge_ptr.diff().max())))
+    size = max(1, MOST_EDGES // max(1, copies * largest))
     found = []
     for ids in torch.split(torch.arange(len(graphs)), min(size, 256)):
         batch = graphs.batch(ids.repeat(copies))
