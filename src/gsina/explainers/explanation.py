@@ -77,7 +77,7 @@ class Explanation(torch_geometric.explain.Explanation):  # type: ignore[misc]
 
     def __getitem__(self, key: Any) -> Any:
         """An attribute by its name; 0 is the explanation itself, as it was in lists of one."""
-        if key == 0 and not isinstance(key, str):
+        if isinstance(key, int) and key == 0:
             _warn("explain(graph)[0]", "explain(graph), which is no list any more")
             return self
         return super().__getitem__(key)

@@ -107,13 +107,14 @@ class Faithfulness:
             "unfaithfulness": self._mean(one.unfaithfulness),
         }
         for way, rest in one.removed.items():
+            lost, kept = self.sure - rest.without, self.sure - rest.only
+            if self.numbers:
+                found[f"moved_without_{way}"] = self._mean(lost.abs())
+                found[f"moved_alone_{way}"] = self._mean(kept.abs())
+                continue
             found |= {
-                f"necessity_{way}": self._mean((self.sure - rest.without).abs())
-                if self.numbers
-                else self._mean(self.sure - rest.without),
-                f"sufficiency_{way}": self._mean((self.sure - rest.only).abs())
-                if self.numbers
-                else self._mean(1 - (self.sure - rest.only)),
+                f"necessity_{way}": self._mean(lost),
+                f"sufficiency_{way}": self._mean(1 - kept),
                 f"kept_alone_{way}": 1 - self._mean(rest.only_changed),
                 f"changed_without_{way}": self._mean(rest.without_changed),
                 f"curve_area_{way}": curve_area(rest.curve, self.shares),

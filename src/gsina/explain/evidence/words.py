@@ -25,8 +25,8 @@ MEASURES = (
     ("curve_area", "area of the fidelity curve", False),
 )
 OF_NUMBERS = (
-    ("sufficiency", "the marked part alone moves the number by", False),
-    ("necessity", "without it the number moves by", False),
+    ("moved_alone", "with the marked part alone the number moves by", False),
+    ("moved_without", "without it the number moves by", False),
 )
 ALL_WAYS = (
     ("fidelity_plus", "fidelity+ (weights as masks)", True),
@@ -131,7 +131,7 @@ def run_line(found: Faithfulness, *, way: Way = "delete", edge_word: str = "edge
     if not bool(found.counted.any()):
         return ""
     if found.numbers:
-        without, alone = f"necessity_{way}", f"sufficiency_{way}"
+        without, alone = f"moved_without_{way}", f"moved_alone_{way}"
         return (
             f"without the marked {edge_word}s the prediction moves by {_number(own[without])} "
             f"(random ones: {_number(dealt[without])}), with only them by {_number(own[alone])} "
