@@ -98,3 +98,18 @@ def test_graphs_without_edges_and_with_one_are_shown(gsina, tmp_path: Path) -> N
 def said(done) -> str:
     """All that a command said, on one line."""
     return " ".join(done.output.split())
+
+
+def test_models_of_nodes_without_attention_are_explained_too(gsina, tmp_path: Path) -> None:
+    rows = "\n".join(f"n{i},{'ab'[i % 2]},{i % 3},{i % 5}" for i in range(40))
+    (tmp_path / "nodes.csv").write_text(f"id,label,one,two\n{rows}\n")
+    edges = "\n".join(f"n{i},n{(i + step) % 40}" for i in range(40) for step in (1, 7))
+    (tmp_path / "edges.csv").write_text(f"source,target\n{edges}\n")
+    files = ("--nodes", "nodes.csv", "--edges", "edges.csv")
+    done = gsina("train", *files, "--method", "erm", "--epochs", 1, "--out", "run")
+    assert done.exit_code == 0, done.output
+    done = gsina("explain", "run", *files, "--top", 2, "-o", "page.html")
+    assert done.exit_code == 0, done.output
+    assert done.output.count("Without the marked edges (40 of 80)") == 2
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '"explainer":"GNNExplainer"' in page
