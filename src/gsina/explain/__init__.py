@@ -1,4 +1,4 @@
-"""How far an answer's explanation can be believed; and pictures and pages of both."""
+"""Explanations shown and judged: pages, pictures, and how far they can be believed."""
 
 from __future__ import annotations
 
