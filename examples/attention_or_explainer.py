@@ -16,7 +16,7 @@ import torch
 
 from gsina import metrics
 from gsina.datasets.spmotif import generate
-from gsina.explain.posthoc.explainers import explain_split, sample_graphs
+from gsina.explainers.registry import explain_split, sample_graphs
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 from gsina.methods import build_method

@@ -62,7 +62,7 @@ for text, probability in zip(new, model.predict_proba(graphs)[:, 1], strict=True
 
 # %%
 weights = model.explain(graphs)[0]
-print("mean weight of the bonds:", round(weights.edge.mean().item(), 3))
+print("mean weight of the bonds:", round(weights.edge_mask.mean().item(), 3))
 
 test, out = data.test, Path("runs/examples")
 predictions = model.model_.predict(test)

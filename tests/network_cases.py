@@ -18,7 +18,8 @@ from gsina.explain.report import page
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Task
-from gsina.models.model import Architecture, Model
+from gsina.models.architecture import Architecture
+from gsina.models.model import Model
 from gsina.molecules.packing import pack_smiles
 from gsina.nn.predictor import NetworkSpec
 from page_cases import data_of

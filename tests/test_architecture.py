@@ -58,9 +58,12 @@ THROUGH = {
     "estimators/networks",
     "explain/page/carry/test_carry.py": "explain/page/carry/affine explain/page/carry/backbones "
     "explain/page/carry/features explain/page/carry/methods",
+    "explain/evidence/test_measure.py": "explain/evidence/answers explain/evidence/stability",
     "explain/page/test_page.py": "explain/page/graph explain/page/graphs "
     "explain/page/graph_predictions explain/page/write",
     "explain/page/test_whole_graph.py": "explain/neighbourhoods",
+    "explainers/test_explanation.py": "explainers/drawing",
+    "explainers/test_registry.py": "explainers/maskable",
     "formats/test_json_graphs.py": "formats/graph_packer",
     "formats/test_molecule_tables.py": "formats/assemble molecules/prepare",
     "formats/test_node_tables.py": "graphs/masks",
@@ -68,6 +71,7 @@ THROUGH = {
     "methods/test_ciga.py": "methods/parts/splitting",
     "methods/test_irm.py": "methods/ib_irm",
     "methods/test_registry.py": "methods/catalog",
+    "models/test_explanations.py": "models/pyg",
     "models/test_folder.py": "models/card",
     "models/test_predict.py": "models/answers runs/defaults",
     "nn/backbones/test_backbones.py": "nn/backbones/gin nn/backbones/layers nn/backbones/pna",

@@ -43,6 +43,7 @@ _MODULES = (
     "datasets",
     "estimators",
     "explain",
+    "explainers",
     "formats",
     "graphs",
     "methods",

@@ -20,6 +20,7 @@ from torch_geometric.data import Data
 import tiny
 from estimator_cases import FEW, nodes, shapes
 from gsina import GraphClassifier, GraphRegressor, NodeClassifier
+from gsina.explainers.gnn_explainer import GNNExplainer
 from gsina.formats import from_pyg, read_data_file, read_graphs
 from gsina.graphs.packed import PackedGraphs
 from gsina.models.folder import load_model
@@ -44,9 +45,9 @@ def test_it_learns_text_labels_and_explains(fitted):
     found = fitted.explain(graphs)
     assert len(found) == 10
     for graph, attention in zip(graphs, found, strict=True):
-        assert attention.edge.shape == (graph.num_edges,)
-        assert attention.node.shape == (graph.num_nodes,)
-        assert float(attention.edge.mean()) == pytest.approx(0.5, abs=1e-5)
+        assert attention.edge_mask.shape == (graph.num_edges,)
+        assert attention.node_mask.shape == (graph.num_nodes, 1)
+        assert float(attention.edge_mask.mean()) == pytest.approx(0.5, abs=1e-5)
 
 
 def test_conventions():
@@ -137,7 +138,7 @@ def test_smiles_and_a_saved_model_that_reads_them_again(tmp_path):
     smiles, labels = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"] * 4, ["yes", "no"] * 8
     model = GraphClassifier(**FEW).fit(smiles, labels, val=(smiles[:4], labels[:4]))
     assert model.predict_proba(["CCO"]).shape == (1, 2)
-    assert [len(one.node) for one in model.explain(smiles[:2])] == [3, 3]
+    assert [len(one.node_mask) for one in model.explain(smiles[:2])] == [3, 3]
     model.save(tmp_path / "model")
     again = GraphClassifier.load(tmp_path / "model")
     expected = model.predict_proba(smiles)
@@ -211,7 +212,9 @@ def test_a_budget_in_edges_is_kept_saved_and_loaded(tmp_path):
     graphs, labels = shapes(8)
     model = GraphClassifier(budget=3, **FEW).fit(graphs, labels)
     for graph, found in zip(graphs, model.explain(graphs), strict=True):
-        assert float(found.edge.sum()) == pytest.approx(2 * min(3, graph.num_edges // 2), abs=1e-4)
+        assert float(found.edge_mask.sum()) == pytest.approx(
+            2 * min(3, graph.num_edges // 2), abs=1e-4
+        )
     model.save(tmp_path)
     again = GraphClassifier.load(tmp_path)
     assert (again.best_ratio_, again.ratio, again.budget) == (None, None, 3)
@@ -245,7 +248,7 @@ def test_any_pyg_network(backbone, tmp_path):
     graphs = tiny.ragged()
     graphs = graphs[[*range(len(graphs))] * 3]
     model = GraphClassifier(backbone=backbone, **FEW).fit(graphs)
-    assert model.explain(graphs)[0].edge.shape == (5,)
+    assert model.explain(graphs)[0].edge_mask.shape == (5,)
     model.save(tmp_path)
     again = GraphClassifier.load(tmp_path, backbone=backbone)
     assert (again.predict_proba(graphs) == model.predict_proba(graphs)).all()
@@ -269,8 +272,8 @@ def test_other_methods(method):
     model = GraphClassifier(method=method, **FEW).fit(graphs, labels)
     assert model.predict(graphs).shape == (12,)
     if method == "erm":
-        with pytest.raises(ValueError, match="erm has no attention to show"):
-            model.explain(graphs)
+        found = model.explain(graphs[:2], GNNExplainer(steps=2))
+        assert [one.explainer for one in found] == ["GNNExplainer"] * 2
     if method == "dir":
         assert model.best_ratio_ == 0.25  # the method's own
 
@@ -298,7 +301,7 @@ def test_nodes(tmp_path):
     assert model.predict(data).shape == (60,)
     assert model.score(data) > 0.8
     assert model.score(data, mask=data.train_mask) > 0.8
-    assert model.explain(data)[0].edge.shape == (data.num_edges,)
+    assert model.explain(data).edge_mask.shape == (data.num_edges,)
     model.save(tmp_path)
     assert (NodeClassifier.load(tmp_path).predict_proba(data) == model.predict_proba(data)).all()
     names = np.array(["b", "a"])[data.y.numpy()]

@@ -105,7 +105,7 @@ def test_numbers_of_nodes_are_learnt_in_their_units(tmp_path):
     assert model.rmse(data) == pytest.approx(error, rel=1e-4)
     assert model.score(data) > 0.6
     assert model.score(data, mask=data.train_mask) != model.score(data)
-    assert model.explain(data)[0].edge.shape == (data.num_edges,)
+    assert model.explain(data).edge_mask.shape == (data.num_edges,)
     model.save(tmp_path)
     assert (NodeRegressor.load(tmp_path).predict(data) == guess).all()
 

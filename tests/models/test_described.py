@@ -13,8 +13,9 @@ from torch import nn
 from gsina.errors import InputError
 from gsina.files import save_tensors
 from gsina.graphs.task import Task
+from gsina.models.architecture import Architecture
 from gsina.models.described import at_most, check_described, check_record, check_usable
-from gsina.models.model import Architecture, Model, Scale
+from gsina.models.model import Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES

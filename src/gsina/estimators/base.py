@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -32,9 +33,10 @@ from gsina.estimators.networks import OwnBackbone, make_spec, own_spec
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
 from gsina.graphs.dataset import Dataset
-from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.pyg import is_one_graph
 from gsina.graphs.task import Level, Task
+from gsina.models.architecture import Architecture
 from gsina.models.folder import load_model, save_model
 from gsina.models.imbalance import (
     AUTO,
@@ -44,12 +46,11 @@ from gsina.models.imbalance import (
     judged,
     with_sample_weight,
 )
-from gsina.models.model import Architecture, Model
+from gsina.models.model import Model
 from gsina.models.plan import Plan, check_budget, default_options, first_epoch
 from gsina.models.train import train_model
 from gsina.models.uncertainty.answers import coverage_notes, domain_percentiles, reference_of
 from gsina.models.uncertainty.shift import Shift, find_shift
-from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings
 from gsina.training.evaluate import Predictions
@@ -82,8 +83,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         epochs: Largest number of epochs.
         batch_size: Graphs per step.
         learning_rate: Of Adam.
-        patience: Stop after so many epochs without a better one on validation data; ``None``:
-            never.
+        patience: Stop after so many epochs without a better one; ``None``: never.
         method_options: Further settings of the method by name.
         random_state: Seed, NumPy generator, or ``None`` for another result every time.
         verbose: Whether to log every epoch (logger ``gsina``).
@@ -93,13 +93,11 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             is best by it there. ``"auto"`` takes PR-AUC (of more than two classes balanced
             accuracy) where a class is rare, and says so; else ROC-AUC (accuracy, RMSE) and, for
             two classes, a threshold of one half.
-        features: Of SMILES and RDKit molecules, features of the whole molecule to use beside the
-            graph: ``"morgan"`` (fingerprint), ``"rdkit"`` (2D descriptors), a tuple of both, or
-            ``None``; ``"auto"``: RDKit's, for the trees.
+        features: Features of whole molecules beside the graph: ``"morgan"`` (fingerprint),
+            ``"rdkit"`` (2D descriptors), a tuple of both, or ``None``; ``"auto"`` is RDKit's.
         ensemble: Members, with one seed after the other; answers are their means.
-        trees: Whether boosted trees on the features of whole graphs answer beside the network, and
-            the mean counts; ``False`` gives the features to the network. ``"auto"``: where
-            molecules have such ``features``.
+        trees: Whether boosted trees on the ``features`` answer beside the network (``False``: they
+            are the network's); ``"auto"``: where molecules have some.
         device: Where to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``.
 
     Attributes:
@@ -188,20 +186,16 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self._train(dataset)
         return self
 
-    def explain(self, graphs: Any) -> list[Attention]:
-        """Weights of the edges ``[E]`` and nodes ``[N]`` of every graph, in order.
+    def explain(self, graphs: Any, explainer: Any = None, **options: Any) -> Any:
+        """What the answers rest on, in PyG's type; a list of them for several graphs.
 
-        Raises:
-            InputError: The method gives no attention.
+        ``explanation.edge_mask`` has the weight of every edge, ``explanation.top(0.2)`` keeps the
+        largest, and notebooks show the picture. See :meth:`gsina.models.model.Model.explain` for
+        the parameters.
         """
-        packed = self._model.read(graphs)
-        found = self._predict(packed)
-        if found.edge is None:
-            raise InputError(
-                f"method {self._model.architecture.method} has no attention to show; fit with "
-                'method="gsina", or use a post-hoc explainer of gsina.explain.'
-            )
-        return [Attention(**take(found, packed.rows_of(graph))) for graph in range(len(packed))]
+        found = self._model.explain(self._read(graphs), explainer, **options)
+        check_answers(Predictions(torch.cat([one.prediction for one in found])))
+        return found[0] if is_one_graph(graphs) else found
 
     def domain(self, graphs: Any) -> NDArray[np.float32]:
         """How far graphs (or nodes) are from the training data ``[G]``, in percent.

@@ -13,7 +13,7 @@ class GraphClassifier(ClassesMixin):
 
         model = GraphClassifier(ratio=0.5).fit(graphs, labels)
         model.predict_proba(others)  # [G, K]
-        model.explain(others)[0].edge  # weight of every edge of the first graph
+        model.explain(others)[0].edge_mask  # weight of every edge of the first graph
 
     Labels may be of any hashable type; two classes are learnt as one yes-or-no output. See
     :class:`~gsina.estimators.base.GraphEstimator` for the parameters.

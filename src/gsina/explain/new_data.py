@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from gsina.errors import InputError
-from gsina.explain.posthoc.explainers import explain_split
-from gsina.explain.report import node_page, page
+from gsina.explain.evidence.certify import Certificate
+from gsina.explain.evidence.of_page import PageEvidence, page_evidence
+from gsina.explain.evidence.removal import WAYS
+from gsina.explain.report import edge_word, node_page, page
+from gsina.explainers.weights import NotExplainable, Weighed
 from gsina.formats.assemble import NodeGraph, Rows
 from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
-from gsina.graphs.scaling import apply_scaling
-from gsina.methods.base import PlainMethod
 from gsina.models.answers import NOT_FINITE, confidence, truth
+from gsina.models.explanations import weigh_edges
 from gsina.models.model import Model
 from gsina.models.predict import OnRows, Summary, read_files
 from gsina.training.evaluate import Predictions
 
 #: The scores on the page of new data are not scores of that data.
 THEN = "scores of the model when it was trained"
-#: Explains models without attention: long enough that weights can leave the middle.
-EXPLAINER, EXPLAINER_NAME = "gnnexplainer,steps=500,learning_rate=0.1", "GNNExplainer"
+
+
+@dataclass
+class Explained(Summary):
+    """What was explained, and how far it can be believed.
+
+    Attributes:
+        names: Names of the graphs (or nodes) of the page, in its order.
+        evidence: Measured on these; ``None`` without weights of edges.
+    """
+
+    names: list[str] = field(default_factory=list)
+    evidence: PageEvidence | None = None
 
 
 class RankedGraph(NamedTuple):
@@ -45,8 +58,9 @@ def explain_files(
     top: int = 20,
     names: str | Sequence[str] | None = None,
     model_name: str = "",
+    certificate: Certificate | None = None,
     on_rows: OnRows | None = None,
-) -> Summary:
+) -> Explained:
     """Write a page of the ``top`` graphs, or surroundings of nodes, that the model is surest of.
 
     Args:
@@ -56,11 +70,14 @@ def explain_files(
         top: How many; of numbers those with the largest predictions.
         names: The column that names a row, such as that of the SMILES; by default as in training.
         model_name: Name of the model's folder, shown on the page.
+        certificate: How much to mark, and what that promises; by default what the model keeps.
         on_rows: Called after every chunk of the file.
     """
     found = read_files(model, files, names)
     if isinstance(found, Rows):
-        return _explain_rows(model, found, files[0].name, out, top, model_name, on_rows)
+        return _explain_rows(
+            model, found, files[0].name, out, top, model_name, certificate, on_rows
+        )
     return _explain_nodes(model, found, files[0].name, out, top, model_name)
 
 
@@ -71,9 +88,10 @@ def _explain_rows(
     out: Path,
     top: int,
     model_name: str,
+    certificate: Certificate | None,
     on_rows: OnRows | None,
-) -> Summary:
-    summary = Summary()
+) -> Explained:
+    summary = Explained()
     best: list[RankedGraph] = []
     for chunk in rows_of_file.chunks:
         if len(chunk.graphs):
@@ -99,57 +117,57 @@ def _explain_rows(
     best.sort(reverse=True)
     graphs = PackedGraphs.join([one.graph for one in best])
     own = Predictions.join([one.prediction for one in best])
-    shown = explained(model, graphs, own)
+    shown = _weighed(model, graphs, own)
+    word = edge_word(model)
+    summary.names = [one.name for one in best]
+    summary.evidence = page_evidence(
+        model,
+        graphs,
+        shown.predictions,
+        budget=None if certificate is None else certificate.budget,
+        ways=WAYS,
+        edge_word=word,
+    )
+    promise = [] if certificate is None else [("certified", certificate.words(word))]
     page(
         path=out,
         model=model,
         graphs=graphs,
-        predictions=shown,
-        explainer="" if shown is own else EXPLAINER_NAME,
-        names=[one.name for one in best],
+        predictions=shown.predictions,
+        explainer=shown.post_hoc,
+        names=summary.names,
         name=file,
         summary=[
             ("model", _model_in_words(model, model_name)),
             ("shown", f"{len(best)} of {summary.rows} rows, {_first_ones(model)}"),
             ("could not be read", f"{summary.unreadable} of {summary.rows} rows"),
+            *promise,
         ],
+        evidence=summary.evidence,
         scores_caption=THEN,
         order=_order(model),
     )
     return summary
 
 
-def explained(model: Model, graphs: PackedGraphs, found: Predictions) -> Predictions:
-    """Predictions with weights of edges: the model's own, or those of :data:`EXPLAINER`.
-
-    As they are where the model attends, where nodes are predicted, and for networks that
-    explainers cannot mask.
-
-    Args:
-        model: The model.
-        graphs: The graphs.
-        found: The model's predictions for these.
-    """
-    method = model.method
-    plain = isinstance(method, PlainMethod) and model.task.level == "graph"
-    if found.edge is not None or not plain or not graphs.edge_index.size(1):
-        return found
-    assert isinstance(method, PlainMethod)
-    (scaled,) = apply_scaling(model.featuriser.get("scaling", {}), graphs)
+def _weighed(model: Model, graphs: PackedGraphs, found: Predictions) -> Weighed:
+    """With weights of edges, if there can be any."""
     try:
-        return replace(found, edge=explain_split(method, scaled, EXPLAINER))
-    except ValueError:  # a network that sends no messages along the edges
-        return found
+        return weigh_edges(model, graphs, found)
+    except NotExplainable:
+        return Weighed(found, "")
 
 
 def _explain_nodes(
     model: Model, graph: NodeGraph, file: str, out: Path, top: int, model_name: str
-) -> Summary:
-    sure = confidence(model, model.predict(graph.graphs).logits)
+) -> Explained:
+    own = model.predict(graph.graphs)
+    sure = confidence(model, own.logits)
     nodes = sure.topk(min(top, int(sure.isfinite().sum()))).indices
     if not len(nodes):
         raise InputError(f"{file} has no node with a finite answer, so there is nothing to show.")
-    node_page(
+    shown = _weighed(model, graph.graphs, own)
+    evidence = node_page(
         out,
         model,
         graph.graphs,
@@ -161,10 +179,14 @@ def _explain_nodes(
             ("shown", f"{len(nodes)} of {len(sure)} nodes, {_first_ones(model)}"),
         ],
         graph.warnings,
+        found=shown.predictions,
+        explainer=shown.post_hoc,
+        ways=WAYS,
         scores_caption=THEN,
         order=_order(model),
     )
-    return Summary(rows=len(sure))
+    names = [graph.names[node] for node in nodes.tolist()]
+    return Explained(rows=len(sure), names=names, evidence=evidence)
 
 
 def _model_in_words(model: Model, name: str) -> str:

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.explain.evidence.of_page import PageEvidence, page_evidence
+from gsina.explain.evidence.removal import Way
 from gsina.explain.neighbourhoods import HOPS, LARGEST, neighbourhoods
 from gsina.explain.page import WholeGraph, page_graphs, write_page
 from gsina.explain.page.carry import Carried, carry
@@ -113,6 +115,7 @@ def write_report(
         dataset.notes,
         named=known is not None,
         pictures=pictures,
+        evidence=page_evidence(model, graphs, found, edge_word=edge_word(model)),
     )
 
 
@@ -125,10 +128,13 @@ def node_page(
     name: str,
     summary: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
+    found: Predictions | None = None,
+    ways: Sequence[Way] = ("delete",),
     **options: Any,
-) -> None:
+) -> PageEvidence | None:
     """Write the neighbourhoods of some nodes as a page; ``options`` go on to :func:`page`."""
-    found = model.predict(graphs)
+    found = model.predict(graphs) if found is None else found
+    evidence = page_evidence(model, graphs, found, ways=ways, rows=nodes)
     around = neighbourhoods(graphs, found, nodes, names)
     chosen = [names[i] for i in nodes.tolist()]
     whole = None
@@ -143,12 +149,14 @@ def node_page(
         chosen,
         name,
         summary,
-        (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if found.edge is not None else [])),
+        (*notes, NEIGHBOURHOOD, *([WHOLE_GRAPH] if whole is not None else [])),
         whole=whole,
         node_labels=around.node_labels,
         centres=around.centres,
+        evidence=evidence,
         **options,
     )
+    return evidence
 
 
 def page(
@@ -168,6 +176,7 @@ def page(
     named: bool = True,
     pictures: Sequence[tuple[str, str]] = (),
     explainer: str = "",
+    evidence: PageEvidence | None = None,
 ) -> None:
     """Write graphs as a page, with the model's own budget, temperature and weights.
 
@@ -188,6 +197,7 @@ def page(
         named: Whether names come from the file: those of molecules are SMILES.
         pictures: Pictures of scores as ``svg`` elements, with captions.
         explainer: Who found the weights of edges, if they are not the model's own attention.
+        evidence: How far the explanations can be believed.
     """
     config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
@@ -214,7 +224,10 @@ def page(
         target_names=model.target_names,
         own_weights=whole is not None or not solved,
         calibration=model.calibration,
+        faithfulness=None if evidence is None else evidence.lines,
     )
+    if evidence is not None and evidence.words:
+        summary = [*summary, ("faithful", evidence.words)]
     write_page(
         path,
         shown,
@@ -227,6 +240,7 @@ def page(
         scores_table=scores_table(model),
         scores_caption=scores_caption,
         comparison_table=comparison_table(model),
+        evidence_table=() if evidence is None else evidence.table,
         verdict=model.baselines.get("verdict", ""),
         pictures=pictures,
         explainer=explainer,
@@ -260,6 +274,11 @@ def _molecules(model: Model) -> bool:
     """Whether the model's graphs are molecules."""
     kind = model.featuriser.get("kind")
     return kind in FORMATS and FORMATS[kind].molecules
+
+
+def edge_word(model: Model) -> str:
+    """What the edges of the model's graphs are called."""
+    return "bond" if _molecules(model) else "edge"
 
 
 def _temperature(attention: object, config: object) -> float:

@@ -52,6 +52,12 @@ def holds_graphs(value: Any) -> bool:
     return isinstance(value, Iterable) or hasattr(value, "__getitem__")
 
 
+def is_one_graph(value: Any) -> bool:
+    """Whether a value is a single graph, of any kind, and nothing that may hold several."""
+    batch = hasattr(value, "to_data_list") or isinstance(value, GraphFields)
+    return not batch and not holds_graphs(value)
+
+
 def is_networkx(value: Any) -> bool:
     """Whether a value is a NetworkX graph, which need not be installed."""
     networkx = sys.modules.get("networkx")

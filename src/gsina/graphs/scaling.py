@@ -14,14 +14,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from gsina.graphs.fields import GraphFields
 from gsina.graphs.packed import PackedGraphs
 
+#: Packed graphs, or a batch.
+Graphs = TypeVar("Graphs", bound=GraphFields)
 Scaling = Mapping[str, Mapping[str, list[float]]]
 #: Whose features are in which tensor of the graphs.
 TENSORS = {"node": "x", "edge": "edge_attr", "graph": "graph_attr"}
@@ -46,7 +49,7 @@ def find_scaling(graphs: PackedGraphs) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def apply_scaling(scaling: Scaling, *graphs: PackedGraphs) -> list[PackedGraphs]:
+def apply_scaling(scaling: Scaling, *graphs: Graphs) -> list[Graphs]:
     """The graphs with features without units; what they share is made once and shared again."""
     made: dict[int, Tensor] = {}
 

@@ -27,7 +27,8 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods import METHODS
 from gsina.models.answers import answers, target_names
-from gsina.models.model import Architecture, Model
+from gsina.models.architecture import Architecture
+from gsina.models.model import Model
 from gsina.models.uncertainty.columns import TrustColumns
 
 #: Parts that a network may have for every tensor of its weights, those made on the way included.

@@ -19,9 +19,10 @@ from gsina.formats import FORMATS, format_of
 from gsina.formats.reading import check_reading
 from gsina.graphs.task import Task
 from gsina.methods.trees import WithTrees
+from gsina.models.architecture import Architecture
 from gsina.models.card import model_card
 from gsina.models.described import check_described, check_record, check_usable
-from gsina.models.model import Architecture, Model, Scale
+from gsina.models.model import Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
 from gsina.nn.backbones import BACKBONES
@@ -309,3 +310,21 @@ def _load_weights(path: Path, model: Model) -> Reference | None:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def as_model(given: Any) -> Model:
+    """The model in whatever holds one: a fitted estimator, a run, or the folder of either.
+
+    Raises:
+        InputError: There is none in it.
+    """
+    if isinstance(given, str | Path):
+        return load_model(given)
+    for name in ("model_", "model"):
+        given = getattr(given, name, given)
+    if not isinstance(given, Model):
+        raise InputError(
+            f"got a {type(given).__name__}, expected a trained model: a Model, a fitted estimator, "
+            "a run, or the folder of one."
+        )
+    return given

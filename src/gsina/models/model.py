@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,21 +13,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gsina.errors import InputError
+from gsina.explainers.frozen import Explainer
 from gsina.formats.objects import read_objects
 from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.pyg import is_one_graph
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.task import Level, Task
-from gsina.methods import Method, build_method, make_config
-from gsina.methods.ensemble import Ensemble
-from gsina.methods.trees import BoostedTrees, WithTrees
+from gsina.methods import Method
+from gsina.methods.trees import WithTrees
 from gsina.metrics import METRICS, predicted_classes
+from gsina.models.architecture import Architecture
+from gsina.models.explanations import explain
+from gsina.models.pyg import PygModel
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
-from gsina.nn.backbones import BACKBONES
-from gsina.nn.backbones.protocol import DATA_SIDE
-from gsina.nn.predictor import NetworkSpec
 from gsina.training.evaluate import Predictions, evaluation_size, predict, score
 from gsina.training.states import Level as StatesLevel
 from gsina.training.states import no_states
@@ -78,83 +78,6 @@ class Scale:
         name = "node_y" if level == "node" else "y"
         values: dict[str, Any] = {} if y is None else {name: self.remove(y)}
         return replace(graphs, **values)
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What rebuilds the network that the weights belong to.
-
-    Attributes:
-        method: Name of the method.
-        method_options: All its settings: a default may change, a trained model may not.
-        backbone: Name of the network; of a user's own network the name of its class.
-        backbone_options: All its settings.
-        node_channels: Number of node features, or the sizes of categorical ones.
-        edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
-        graph_channels: Number of features of whole graphs; 0 for none.
-        members: Networks of this kind, whose answers are averaged.
-        trees: Sizes of the boosted trees beside them (:mod:`gsina.methods.trees`), or ``None``.
-    """
-
-    method: str
-    method_options: dict[str, Any]
-    backbone: str
-    backbone_options: dict[str, Any]
-    node_channels: int | tuple[int, ...]
-    edge_channels: int | tuple[int, ...]
-    graph_channels: int = 0
-    members: int = 1
-    trees: tuple[int, int, int] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        method: str,
-        options: dict[str, Any],
-        spec: NetworkSpec,
-        members: int = 1,
-        trees: tuple[int, int, int] | None = None,
-    ) -> Architecture:
-        """The description of ``build_method(method, spec, task, options)``."""
-        config = make_config(method, options)
-        make = BACKBONES.get(spec.backbone)
-        return cls(
-            method,
-            {one.name: getattr(config, one.name) for one in fields(config)},
-            spec.backbone,
-            (_defaults(make) if make else {}) | spec.options,
-            _channels(spec.in_channels),
-            _channels(spec.edge_channels),
-            spec.graph_channels,
-            members,
-            trees,
-        )
-
-    @property
-    def seen_channels(self) -> int:
-        """Features of whole graphs that the network sees; beside trees they are theirs alone."""
-        return self.graph_channels if self.trees is None else 0
-
-    def spec(self) -> NetworkSpec:
-        """How to make the networks, if the backbone is one of the package."""
-        return NetworkSpec(
-            self.backbone,
-            self.node_channels,
-            self.edge_channels,
-            self.backbone_options,
-            graph_channels=self.seen_channels,
-        )
-
-    def build(self, task: Task, spec: NetworkSpec | None = None) -> Method:
-        """A fresh model."""
-        spec = spec or self.spec()
-        made = [
-            build_method(self.method, spec, task, self.method_options) for _ in range(self.members)
-        ]
-        network = made[0] if self.members == 1 else Ensemble(made)
-        if self.trees is None:
-            return network
-        return WithTrees(network, BoostedTrees(*self.trees, task.outputs))
 
 
 @dataclass(frozen=True)
@@ -282,6 +205,38 @@ class Model:
         found: Tensor = self.method.trees(scaled.graph_attr)
         return found if self.scale is None else self.scale.restore(found)
 
+    def explain(
+        self,
+        graphs: Any,
+        explainer: str | Explainer | None = None,
+        *,
+        index: int | Sequence[int] | Tensor | None = None,
+        train: Any = None,
+        seed: int = 0,
+    ) -> Any:
+        """What the answers rest on: one :class:`~gsina.explainers.explanation.Explanation` each.
+
+        A single graph gives one, whatever holds several gives a list. The weights are those of the
+        method's own attention, of its cut if it predicts from a part only, and of GNNExplainer for
+        methods without attention; ``explanation.explainer`` says which.
+
+        Args:
+            graphs: Graphs of any kind that :meth:`read` takes.
+            explainer: A post-hoc explainer instead: ``gnnexplainer``, ``pgexplainer``,
+                ``graphmask``, or one of these classes with settings.
+            index: At node level, nodes of the one graph; edges that they cannot see get weight 0.
+            train: Training graphs, for explainers that learn.
+            seed: Seeds the explainer.
+        """
+        packed = self.read(graphs)
+        learn = None if train is None else self.read(train)
+        found = explain(self, packed, explainer, index=index, train=learn, seed=seed)
+        return found[0] if is_one_graph(graphs) else found
+
+    def as_pyg(self) -> PygModel:
+        """A frozen copy ``forward(x, edge_index, batch, edge_attr)``, for PyG's explainers."""
+        return PygModel(self)
+
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
         """All metrics that apply to labelled graphs.
 
@@ -361,19 +316,6 @@ def fingerprint_of_graphs(graphs: PackedGraphs) -> str:
         digest.update(f"{name} {value.dtype} {list(value.shape)}".encode())
         digest.update(value.cpu().numpy().tobytes())
     return digest.hexdigest()[:16]
-
-
-def _defaults(make: Any) -> dict[str, Any]:
-    """The settings of a backbone that were not given."""
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(make).parameters.items()
-        if name not in DATA_SIDE and parameter.default is not inspect.Parameter.empty
-    }
-
-
-def _channels(channels: int | Sequence[int]) -> int | tuple[int, ...]:
-    return channels if isinstance(channels, int) else tuple(channels)
 
 
 def _check_features(values: Tensor, channels: int | tuple[int, ...], what: str) -> None:

@@ -24,9 +24,10 @@ from gsina.methods import Method, build_method
 from gsina.methods.ensemble import Ensemble
 from gsina.methods.trees import BoostedTrees, WithTrees
 from gsina.metrics import METRICS
+from gsina.models.architecture import Architecture
 from gsina.models.boosting import check_features, grow_trees
 from gsina.models.imbalance import weighted
-from gsina.models.model import Architecture, Model, Scale, fingerprint_of_graphs
+from gsina.models.model import Model, Scale, fingerprint_of_graphs
 from gsina.models.plan import Plan, Trial
 from gsina.models.shortcuts import shortcut_weights
 from gsina.models.uncertainty.fit import with_uncertainty

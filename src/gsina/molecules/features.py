@@ -28,6 +28,7 @@ BOND_FEATURE_SIZES = (5, 6, 2)
 HYBRIDISATIONS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW")
 BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
+LOWEST_CHARGE = -5
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 
 #: Molecules that are not read again: as many as there are rows in a piece of a file.
@@ -134,7 +135,7 @@ def rows(molecule: Any) -> MoleculeRows:
             value - 1 if 0 < (value := atom.GetAtomicNum()) < 119 else 118,
             chirality.get(atom.GetChiralTag(), 3),
             value if (value := atom.GetTotalDegree()) < 11 else 11,
-            value + 5 if -6 < (value := atom.GetFormalCharge()) < 6 else 11,
+            value - LOWEST_CHARGE if LOWEST_CHARGE <= (value := atom.GetFormalCharge()) < 6 else 11,
             value if (value := atom.GetTotalNumHs()) < 9 else 9,
             value if (value := atom.GetNumRadicalElectrons()) < 5 else 5,
             hybridisation.get(atom.GetHybridization(), 5),

@@ -43,6 +43,10 @@ class Run:
         """The trained method."""
         return self.model.method
 
+    def explain(self, graphs: Any, explainer: Any = None, **options: Any) -> Any:
+        """:meth:`Model.explain`, with the run's own training graphs for explainers that learn."""
+        return self.model.explain(graphs, explainer, **{"train": self.dataset.train} | options)
+
 
 def run(
     recipe: Recipe,

@@ -14,8 +14,9 @@ from gsina.files import cache_dir, load_tensors, parse_json
 from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
 from gsina.models import folder as model_folders
+from gsina.models.architecture import Architecture
 from gsina.models.folder import MakeSpec
-from gsina.models.model import Architecture, Model
+from gsina.models.model import Model
 from gsina.runs.folder import MODEL, OLD_WEIGHTS, RESULT, check_version
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe

@@ -99,3 +99,20 @@ def test_words_for_baselines_and_an_explainer(show: Open) -> None:
     assert "not those of GNNExplainer" in page.locator("#whose").inner_text()
     page.locator("#reset").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_words_for_how_far_to_believe_it(show: Open) -> None:
+    words = "Without the marked edges (2 of 8) the probability falls from 0.93 to 0.41."
+    page = show(
+        page_cases.cycles(2, faithfulness={"words": words, "before": 0.93, "random_only": 0.5}),
+        evidence_table=[("", "explanation", "random"), ("needed", "90 %", "12 %")],
+    )
+    assert page.locator(".card .evidence").all_inner_texts() == [words, words]
+    assert page.evaluate("gsina.graphs[0].faithfulness.randomOnly") == 0.5
+    table = page.locator("#evidence")
+    assert not table.is_visible()
+    page.locator("#believed summary").click()
+    assert "12 %" in table.inner_text()
+    without = show(page_cases.cycles(1))
+    assert not without.locator("#believed").is_visible()
+    assert without.locator(".evidence").count() == 0

@@ -17,7 +17,8 @@ from gsina import soft_top_r
 from gsina.explain.new_data import explain_files
 from gsina.explain.page.whole_graph import condense
 from gsina.explain.report import node_page, page
-from gsina.models.model import Architecture, Model
+from gsina.models.architecture import Architecture
+from gsina.models.model import Model
 from gsina.models.predict import predict_files
 from gsina.nn.predictor import NetworkSpec
 from page_cases import data_of

@@ -9,7 +9,8 @@ import torch
 
 from gsina.explain.pictures.scores import score_pictures
 from gsina.graphs.task import Kind, Task
-from gsina.models.model import Architecture, Model
+from gsina.models.architecture import Architecture
+from gsina.models.model import Model
 from gsina.nn.predictor import NetworkSpec
 
 RECORDS: list[dict[str, Any]] = [

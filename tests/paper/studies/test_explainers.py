@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tiny
-from gsina.explain.posthoc.gnn_explainer import GNNExplainer
+from gsina.explainers.gnn_explainer import GNNExplainer
 from gsina.paper.studies import explainers
 from gsina.paper.studies.explainers import run_posthoc
 from gsina.runs import trained

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,6 +42,8 @@ class PageGraph:
         edge_features: Features of the pairs ``[P, D]``, as of the direction of ``edges``.
         back_features: The same of the opposite directions, if they differ.
         logits: Output of the model, with which that network is compared.
+        faithfulness: How far the marked part can be believed: ``words``, and the numbers in them
+            (see :func:`gsina.explain.evidence.words.graph_lines`); empty if not measured.
     """
 
     name: str
@@ -65,6 +69,7 @@ class PageGraph:
     edge_features: Tensor | None = None
     back_features: Tensor | None = None
     logits: tuple[float, ...] = ()
+    faithfulness: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes, pairs = self.positions.size(0), self.edges.size(-1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gsina.errors import InputError
-from gsina.explain.layout import layout
 from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.graph_predictions import graph_predictions
 from gsina.explain.page.molecule import MoleculeDrawing, draw_molecule
+from gsina.graphs.layout import layout
 from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.graphs.task import Task
 from gsina.models.uncertainty.calibration import Calibration
@@ -34,6 +34,7 @@ def page_graphs(
     target_names: Sequence[str] = (),
     own_weights: bool = False,
     calibration: Calibration | None = None,
+    faithfulness: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[PageGraph]:
     """Lay out graphs and put predictions and truth into words.
 
@@ -56,12 +57,15 @@ def page_graphs(
         target_names: Names of the columns of several targets; by default their numbers.
         own_weights: Whether to store the weights of the predictions besides the scores.
         calibration: How logits become probabilities and decisions; by default plainly.
+        faithfulness: The line of each graph, as
+            :func:`~gsina.explain.evidence.words.graph_lines` gives it.
     """
     per_graph: tuple[tuple[str, Sequence[object] | None], ...] = (
         ("names", names),
         ("SMILES", smiles),
         ("lists of labels", node_labels),
         ("centres", centres),
+        ("lines of faithfulness", faithfulness),
     )
     for what, given in per_graph:
         if given is not None and len(given) != len(graphs):
@@ -106,6 +110,7 @@ def page_graphs(
                 edge_features=None if ahead is None else ahead[rows],
                 back_features=None if back is None else back[rows],
                 logits=() if task.level == "node" else tuple(predictions.logits[graph].tolist()),
+                faithfulness=faithfulness[graph] if faithfulness else {},
                 **prediction._asdict(),
             )
         )

@@ -29,6 +29,8 @@ const GsinaHead = (() => {
     $("summary").hidden = !data.summary.length;
     fillTable($("scores"), data.table, data.caption);
     fillTable($("comparison"), data.comparison, "");
+    fillTable($("evidence"), data.evidence, "");
+    $("believed").hidden = !data.evidence.length;
     $("verdict").textContent = data.verdict;
     $("verdict").hidden = !data.verdict;
     $("notes").append(...data.notes.map((note) => make("li", "", note)));

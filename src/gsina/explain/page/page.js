@@ -165,6 +165,7 @@
     words.id = `words-${graph.index}`;
     open.setAttribute("aria-describedby", `${facts.id} ${words.id}`);
     card.append(open, picture, facts, words);
+    if (graph.faithfulness) card.append(make("p", "evidence", graph.faithfulness.words));
     Object.assign(graph, { card, open, picture, words, canvas: null });
     card.graph = graph;
     return card;

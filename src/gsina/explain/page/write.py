@@ -8,7 +8,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -62,6 +62,7 @@ def write_page(
     scores_table: Sequence[Sequence[str]] = (),
     scores_caption: str = "",
     comparison_table: Sequence[Sequence[str]] = (),
+    evidence_table: Sequence[Sequence[str]] = (),
     verdict: str = "",
     pictures: Sequence[tuple[str, str]] = (),
     explainer: str = "",
@@ -87,6 +88,7 @@ def write_page(
         scores_table: A header row and the rows of a table.
         scores_caption: Caption of the table.
         comparison_table: A table like it, of the model and its baselines.
+        evidence_table: A table like it, of how far the marked parts can be believed.
         verdict: What to think of the comparison.
         pictures: Pictures of scores, each an ``svg`` element that is trusted, and a caption.
         explainer: Whose weights are shown, if they are not the model's own.
@@ -115,6 +117,7 @@ def write_page(
         "table": [list(map(str, row)) for row in scores_table],
         "caption": scores_caption,
         "comparison": [list(map(str, row)) for row in comparison_table],
+        "evidence": [list(map(str, row)) for row in evidence_table],
         "verdict": verdict,
         "explainer": explainer,
         "notes": list(map(str, notes)),
@@ -209,6 +212,7 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
         "confidence": None if graph.confidence is None else _rounded([graph.confidence])[0],
         "edgeTruth": None if graph.edge_truth is None else graph.edge_truth.int().tolist(),
         "own": None if graph.weights is None else _rounded(graph.weights.tolist()),
+        "faithfulness": _line(graph.faithfulness),
         "ownNode": None if graph.node_weights is None else _rounded(graph.node_weights.tolist()),
     }
     if graph.output_names:
@@ -218,6 +222,16 @@ def _graph(graph: PageGraph, double: bool, names: dict[tuple[str, ...], int]) ->
         for key, value in entry.items()
         if value not in (None, "", ()) and (value != [] or key in ("scores", "places", "ends"))
     }
+
+
+def _line(faithfulness: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The line of a graph, with numbers of a few digits; names as scripts have them."""
+    return {
+        re.sub(r"_(\w)", lambda letter: letter[1].upper(), name): value
+        if isinstance(value, str | int)
+        else _rounded([value])[0]
+        for name, value in faithfulness.items()
+    } or None
 
 
 def _whole(whole: WholeGraph, double: bool) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
-from gsina.explain.layout import layout
 from gsina.explain.pictures.save import save_figure
+from gsina.graphs.layout import layout
 from gsina.graphs.packed import PackedGraphs
 from gsina.training.evaluate import Predictions
 

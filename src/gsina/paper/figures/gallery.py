@@ -7,21 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from gsina.datasets import ogbg
 from gsina.datasets.text import sentences, sentigraph, text_graphs
 from gsina.errors import InputError, check_name
 from gsina.explain.pictures.graphs import draw_subgraphs
 from gsina.explain.pictures.molecules import draw_molecules
 from gsina.explain.pictures.sentences import draw_sentences
+from gsina.explainers.weights import ATTENTION, CUT, Weighed, cut_off
 from gsina.formats import FORMATS
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_names import SPLITS
 from gsina.methods import METHODS
 from gsina.ops.budget import Budget
-from gsina.ops.groups import Groups
-from gsina.ops.hard_top_r import hard_top_r
 from gsina.runs.run import Run
 from gsina.training import Predictions, predict
 
@@ -77,16 +74,15 @@ def draw_gallery(
     graphs = run.dataset.splits[check_name(split, run.dataset.splits, "split")]
     # As in evaluation: with scope batch the attention of a graph depends on its batch.
     found = predict(run.method, graphs, run.result["recipe"]["optimiser"]["batch_size"])
-    cut = _cut(run, graphs, found)
+    found, whose = cut_off(run.method, graphs, Weighed(found, ATTENTION))
     options: dict[str, Any] = {
         "class_names": CLASS_NAMES.get(name) or run.dataset.class_names or None,
         "seed": seed,
         "max_nodes": max_nodes,
         "title": f"What {_describe(run)} looks at in {name}",
         "caption": f"Random {SPLITS.get(split, split)} graphs, attention as it is"
-        + ("; edges that the model cuts off have none." if cut else "."),
+        + ("; edges that the model cuts off have none." if whose == CUT else "."),
     }
-    found = cut or found
     if texts := _smiles(run, split):
         graphs, found = _first_task(graphs, found)
         return draw_molecules(graphs, found, texts, path, columns=columns or 4, **options)
@@ -95,22 +91,6 @@ def draw_gallery(
         options |= {"max_nodes": min(max_nodes, 12), "min_nodes": 3}
         return draw_sentences(graphs, found, words, path, columns=columns or 2, **options)
     return draw_subgraphs(graphs, found, path, columns=columns or 5, **options)
-
-
-def _cut(run: Run, graphs: PackedGraphs, found: Predictions) -> Predictions | None:
-    """Without the weights of edges that a method's hard top share leaves out; ``None`` for others.
-
-    Such a method weighs all edges, so that its explanations are ranked, but predicts from a part.
-    """
-    if not run.method.keeps_top_share or found.edge is None or found.scores is None:
-        return None
-    sizes = graphs.edge_ptr.diff()
-    groups = Groups(torch.repeat_interleave(sizes), len(graphs), found.scores.numel())
-    # Both directions of an edge have one score, but equal ones must not be cut apart.
-    start = graphs.edge_ptr[:-1].repeat_interleave(sizes)
-    reverse = None if graphs.reverse is None else graphs.reverse + start
-    kept = hard_top_r(found.scores, run.method.config.ratio, groups, reverse)
-    return replace(found, edge=found.edge * kept)
 
 
 def _smiles(run: Run, split: str) -> Sequence[str]:

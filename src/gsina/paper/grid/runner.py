@@ -14,6 +14,7 @@ from gsina.errors import InputError
 from gsina.files import cache_dir
 from gsina.paper.grid.results import Results
 from gsina.paper.studies.connected_components import run_components
+from gsina.paper.studies.evidence import STUDIES
 from gsina.paper.studies.explainers import run_posthoc
 from gsina.runs.data import FileData
 from gsina.runs.job import Job
@@ -108,6 +109,9 @@ def _explain(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
     folder = model_folder(job.recipe, job.seed)
     if job.explainer == "pieces":
         return run_components(job.recipe, job.seed, folder=folder, listeners=listeners)
+    study, _, who = job.explainer.partition(",")
+    if study in STUDIES:
+        return STUDIES[study](job.recipe, job.seed, who, folder=folder, listeners=listeners)
     return run_posthoc(job.recipe, job.seed, job.explainer, folder=folder, listeners=listeners)
 
 

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from gsina.errors import InputError
 from gsina.explain.components import count_components
+from gsina.explainers.marked import mark
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import Method
 from gsina.ops.budget import Budget
-from gsina.ops.edges import count_edges
-from gsina.ops.hard_top_r import hard_top_r
 from gsina.runs.recipe import Recipe
 from gsina.runs.trained import trained
 from gsina.training import predict
@@ -52,9 +49,5 @@ def mean_components(method: Method, graphs: PackedGraphs) -> float:
             f"expected a model with edge attention and a ratio, such as gsina, got a "
             f"{type(method).__name__}."
         )
-    # All graphs as one batch: the groups and the opposite edges come with it.
-    batch = graphs.batch(torch.arange(len(graphs)))
-    ratio = budget.ratios(count_edges(batch.edge_groups, batch.reverse, edge.device))
-    top = hard_top_r(edge, ratio, batch.edge_groups, batch.reverse)
-    pieces = count_components(top, graphs)[graphs.edge_ptr.diff() > 0]
+    pieces = count_components(mark(edge, graphs, budget), graphs)[graphs.edge_ptr.diff() > 0]
     return float(pieces.double().mean())

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.explain.posthoc.explainers import (
+from gsina.explainers.frozen import OnProgress
+from gsina.explainers.registry import (
     EXPLAINERS,
     Explainer,
     explain_split,
     make_explainer,
     sample_graphs,
 )
-from gsina.explain.posthoc.frozen import OnProgress
 from gsina.graphs.dataset import Dataset
 from gsina.methods.erm import ERM
 from gsina.runs.provenance import provenance

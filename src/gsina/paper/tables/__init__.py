@@ -43,6 +43,8 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "interpret-p5": ("explanations", "interpret_p5"),
     "interpret-long": ("explanations", "interpret_long"),
     "explainer-trials": ("explanations", "explainer_trials"),
+    "explanations": ("evidence", "explanations"),
+    "certified": ("evidence", "certified"),
     "ciga-spm": ("ciga", "ciga_spm"),
     "ciga-real": ("ciga", "ciga_real"),
     "ciga-more": ("ciga", "ciga_more"),

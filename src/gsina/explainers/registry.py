@@ -1,4 +1,4 @@
-"""Post-hoc explanations of a trained plain network: GNNExplainer, PGExplainer and GraphMask.
+"""Post-hoc explanations of a trained model: GNNExplainer, PGExplainer and GraphMask.
 
 The algorithms are those of ``torch_geometric.explain``; each file beside this one says what it
 changes. They explain what the model itself predicts, right or wrong, and see no ground truth.
@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
-from gsina.explain.posthoc.frozen import Explainer, FrozenModel, OnProgress
-from gsina.explain.posthoc.gnn_explainer import GNNExplainer
-from gsina.explain.posthoc.graphmask import GraphMask
-from gsina.explain.posthoc.pg_explainer import PGExplainer
+from gsina.explainers.frozen import Explainer, FrozenModel, OnProgress
+from gsina.explainers.gnn_explainer import GNNExplainer
+from gsina.explainers.graphmask import GraphMask
+from gsina.explainers.pg_explainer import PGExplainer
 from gsina.graphs.packed import PackedGraphs
-from gsina.methods.base import PlainMethod
+from gsina.methods.base import Method
 
 __all__ = ["EXPLAINERS", "Explainer", "explain_split", "make_explainer", "sample_graphs"]
 
@@ -57,7 +57,7 @@ def sample_graphs(graphs: PackedGraphs, limit: int | None, seed: int = 0) -> Pac
 
 
 def explain_split(
-    method: PlainMethod,
+    method: Method,
     graphs: PackedGraphs,
     explainer: str | Explainer,
     *,
@@ -66,7 +66,7 @@ def explain_split(
     seed: int = 0,
     progress: OnProgress | None = None,
 ) -> Tensor:
-    """Score every edge of a split by its share in what a trained plain network predicts.
+    """Score every edge of a split by its share in what a trained model predicts.
 
     Args:
         method: The trained model; it is not changed.
@@ -83,13 +83,8 @@ def explain_split(
         is a ``limit``). The two directions of an undirected edge share the mean of their scores.
 
     Raises:
-        InputError: The explainer is unknown, needs ``train``, or ``method`` is no plain network.
+        InputError: The explainer is unknown or needs ``train``.
     """
-    if not isinstance(method, PlainMethod):
-        raise InputError(
-            f"post-hoc explainers explain a plain network, such as an ERM model; got a "
-            f"{type(method).__name__}, which brings its own attention."
-        )
     chosen = sample_graphs(graphs, limit, seed)
     if len(chosen) == 0:
         raise InputError("got a split without graphs, expected at least one to explain.")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric import explain
 
-from gsina.explain.posthoc.frozen import Explainer, FrozenModel, Training
+from gsina.explainers.frozen import Explainer, FrozenModel, Training
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tiny
-from gsina.explain.layout import STRESSED, layout
+from gsina.graphs.layout import STRESSED, layout
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 3, 12, STRESSED + 200])

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric import explain
 from torch_geometric.nn import MessagePassing
 
-from gsina.explain.posthoc.frozen import Explainer, FrozenModel, Training
+from gsina.explainers.frozen import Explainer, FrozenModel, Training
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,10 +13,11 @@ from torch import Tensor, nn
 from torch_geometric.explain import ExplainerConfig, ModelConfig
 
 from gsina.errors import InputError
+from gsina.explainers.maskable import maskable_copy
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import PlainMethod, label_loss
+from gsina.methods.base import Method, label_loss
 from gsina.metrics import predicted_classes
 
 #: Called with the number of steps done and in all.
@@ -32,14 +32,11 @@ MODES = {
 
 
 class FrozenModel(nn.Module):
-    """A copy of a plain network in evaluation mode, without gradients of its own.
+    """A copy of a trained method that can be masked, see :func:`maskable_copy`."""
 
-    A copy, because explainers leave their masks and flags on the layers of what they explain.
-    """
-
-    def __init__(self, method: PlainMethod) -> None:
+    def __init__(self, method: Method) -> None:
         super().__init__()
-        self.predictor = copy.deepcopy(method.predictor).eval().requires_grad_(False)
+        self.method = maskable_copy(method)
         self.task: Task = method.task
 
     @property
@@ -48,7 +45,7 @@ class FrozenModel(nn.Module):
         return next(self.parameters()).device
 
     def forward(self, x: Tensor, edge_index: Tensor, graphs: Batch) -> Tensor:
-        """Logits ``[G, outputs]``, with the masks that an explainer has put on the layers.
+        """Logits ``[G, outputs]``, or of nodes, with the masks that an explainer has put on layers.
 
         Args:
             x: Node features ``[N, F]``, perhaps masked.
@@ -59,7 +56,7 @@ class FrozenModel(nn.Module):
 
     def run(self, batch: Batch) -> Tensor:
         """The same for a batch as it is."""
-        logits: Tensor = self.predictor(batch)
+        logits: Tensor = self.method(batch).logits
         return logits
 
     @torch.no_grad()
@@ -70,7 +67,7 @@ class FrozenModel(nn.Module):
         return replace(batch, y=y if self.task.kind == "multiclass" else y.to(logits.dtype))
 
     def losses(self, logits: Tensor, target: Batch) -> Tensor:
-        """How far logits are from the labels of a batch, one number per graph ``[G]``."""
+        """How far logits are from the labels of a batch, one number per graph, or node."""
         return label_loss(logits, target.labels, self.task, reduction="none")
 
     def connect(self, algorithm: Any) -> None:

@@ -1,1 +1,0 @@
-"""Explainers of a trained plain network."""

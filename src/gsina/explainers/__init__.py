@@ -1,0 +1,1 @@
+"""Explanations of single answers, and explainers that find them after the fact."""

@@ -1,0 +1,93 @@
+"""One line per graph in words that need no paper, and a table."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tiny
+from gsina.explain.evidence import of_page
+from gsina.explain.evidence.measure import faithfulness
+from gsina.explain.evidence.of_page import page_evidence
+from gsina.explain.evidence.words import graph_lines, run_line, table
+from gsina.graphs.packed import PackedGraphs
+from gsina.graphs.task import Task
+from gsina.models.architecture import Architecture
+from gsina.models.model import Model
+from gsina.nn.predictor import NetworkSpec
+from gsina.ops.budget import Budget
+
+
+def model(task: Task = tiny.CLASSES, method: str = "gsina", backbone: str = "gin") -> Model:
+    torch.manual_seed(0)
+    spec = NetworkSpec(backbone, tiny.FEATURES, 0, {"hidden_channels": 8})
+    made = Architecture.of(method, {}, spec)
+    return Model(made.build(task).eval(), task, made)
+
+
+def lines(graphs: PackedGraphs, **given: object) -> list[dict[str, object]]:
+    made = model()
+    found = faithfulness(made, graphs, made.explain(graphs), ways=("delete",), **given)
+    return graph_lines(found, graphs, edge_word="bond")
+
+
+def test_a_line_says_its_own_numbers() -> None:
+    graphs = tiny.ragged(undirected=True)
+    line = lines(graphs)[5]
+    assert (line["marked"], line["edges"]) == (60, 120)
+    before, without, only = (f"{line[name]:.2f}" for name in ("before", "without", "only"))
+    random = f"{line['random_without']:.2f}, {line['random_only']:.2f}."
+    words = str(line["words"])
+    assert words.startswith("Without the marked bonds (60 of 120) the probability ")
+    assert f"from {before} to {without}; with only them it is {only}." in words
+    assert words.endswith(f"A random choice of as many: {random}")
+
+
+def test_graphs_without_a_choice_get_a_sentence_of_their_own() -> None:
+    found = lines(tiny.ragged(undirected=True))
+    assert found[1] == {"words": "There are no bonds, so nothing is marked."}
+    assert found[2] == {"words": "There is a single bond, so there is nothing to choose."}
+    whole = lines(tiny.ragged(undirected=True), budget=Budget(share=1.0))
+    assert whole[0]["words"] == ("All 5 bonds are marked, so there is nothing to compare with.")
+    one = lines(tiny.ragged(undirected=True), budget=Budget(count=1))[0]
+    assert "Without the marked bond (1 of 5)" in str(one["words"])
+    assert "with only that one it is" in str(one["words"])
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "regression"])
+def test_tables_and_sentences_of_a_run(kind: str) -> None:
+    task = tiny.CLASSES if kind == "multiclass" else Task("regression", 1, "rmse")
+    made, graphs = model(task), tiny.ragged()
+    found = faithfulness(made, graphs, made.explain(graphs))
+    head, *rows = table(found)
+    assert head == ["", "explanation", "random"]
+    assert all(len(row) == 3 for row in rows)
+    labels = " ".join(row[0] for row in rows)
+    assert ("fidelity+" in labels) == (kind == "multiclass")
+    assert "ROC-AUC against the truth" in labels
+    said = run_line(found)
+    assert ("% of the answers change" in said) == (kind == "multiclass")
+    assert ("the prediction moves by" in said) == (kind == "regression")
+    few = graphs[[1, 2]]
+    assert run_line(faithfulness(made, few, made.explain(few), ways=("delete",))) == ""
+
+
+def test_pages_of_nodes_get_the_lines_of_their_nodes() -> None:
+    made = model(Task("multiclass", 3, level="node"), backbone="gcn")
+    graphs = tiny.ragged()[[5]]
+    nodes = torch.tensor([3, 17])
+    found = page_evidence(made, graphs, made.predict(graphs), rows=nodes)
+    assert found is not None
+    assert len(found.lines) == 2
+    sure = made.predict(graphs).logits.softmax(-1).amax(-1)[nodes]
+    assert [line["before"] for line in found.lines] == pytest.approx(sure.tolist(), abs=1e-6)
+
+
+def test_pages_without_weights_have_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, graphs = model(method="erm"), tiny.ragged()
+    assert page_evidence(made, graphs, made.predict(graphs)) is None
+    edgeless = tiny.ragged()[[1]]
+    gsina = model()
+    assert page_evidence(gsina, edgeless, gsina.predict(edgeless)) is None
+    monkeypatch.setattr(of_page, "LARGEST", 100)
+    assert page_evidence(gsina, graphs, gsina.predict(graphs)) is None

@@ -1,0 +1,33 @@
+"""The grids of the benchmark of explanations."""
+
+from __future__ import annotations
+
+from gsina.paper.studies.evidence import STUDIES
+from gsina.paper.tables import make_table
+
+
+def test_every_method_and_explainer_is_on_every_dataset() -> None:
+    table = make_table("explanations")
+    columns = {cell.column for cell in table.cells}
+    assert {"SPMotif 0.5", "SPMotif 0.9, validation", "BA-2Motifs", "Mutagenicity"} <= columns
+    assert "BA-2Motifs, validation" not in columns  # its test graphs are not shifted
+    for column in columns:
+        rows = [cell.row for cell in table.cells if cell.column == column]
+        assert len(rows) == len(set(rows)) == 12
+        assert {"GSINA, published", "GSINA, recommended", "GSAT", "DIR"} <= set(rows)
+        assert "PGExplainer of the plain network, recommended" in rows
+    assert all(len(cell.seeds) == 5 for cell in table.cells)
+
+
+def test_certificates_are_measured_on_at_least_eight_datasets() -> None:
+    table = make_table("certified")
+    assert len({cell.column for cell in table.cells}) >= 8
+    rows = {"GSINA", "GSAT", "GNNExplainer", "random"}
+    assert {cell.row for cell in table.cells} == rows
+
+
+def test_jobs_name_a_study() -> None:
+    for name in ("explanations", "certified"):
+        for cell in make_table(name).cells:
+            assert cell.explainer is not None
+            assert cell.explainer.partition(",")[0] in STUDIES
