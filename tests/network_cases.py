@@ -62,6 +62,7 @@ def make_model(
     options: dict[str, Any] | None = None,
     edges: bool = True,
     members: int = 1,
+    trees: tuple[int, int, int] | None = None,
     **given: Any,
 ) -> Model:
     """An untrained model whose batch norms have seen the graphs, in evaluation."""
@@ -78,7 +79,7 @@ def make_model(
         {"hidden_channels": 16, "num_layers": 3, **(options or {})},
         graph_channels=0 if graphs.graph_attr is None else graphs.num_graph_features,
     )
-    architecture = Architecture.of(method, settings or {}, spec, members)
+    architecture = Architecture.of(method, settings or {}, spec, members, trees)
     built = architecture.build(task)
     scaling = given.get("featuriser", {}).get("scaling", {})
     (scaled,) = apply_scaling(scaling, graphs)

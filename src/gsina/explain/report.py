@@ -61,6 +61,11 @@ POST_HOC = (
     "finished model needs for its answer: they explain the answer afterwards and had no part in "
     "it. A slider solves the soft top-r in every graph, which keeps only the order of the edges."
 )
+#: Where trees answer beside the network.
+BESIDE_TREES = (
+    "Half of every answer is that of trees on descriptors of the whole graph. The weights explain "
+    "the network, which is the other half; where edges are taken away, the trees keep their answer."
+)
 #: Where the page cannot compute what the model does.
 NOT_CARRIED = "This page cannot say what the model makes of a changed graph, as {}."
 
@@ -201,6 +206,8 @@ def page(
     """
     config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
+    if attends and model.architecture.trees is not None:
+        notes = (*notes, BESIDE_TREES)
     if attends and explainer:
         notes = (*notes, POST_HOC.format(explainer))
     elif attends and not solved and whole is None:

@@ -112,6 +112,12 @@ class WithTrees(Method):
         """The predictor of the network, if it has one."""
         return getattr(self.network, "predictor", None)
 
+    @property
+    def attention(self) -> nn.Module | None:
+        """The attention of the network, if it has one."""
+        found = getattr(self.network, "attention", None)
+        return found if isinstance(found, nn.Module) else None
+
     def forward(self, batch: Batch) -> Output:
         """The mean of both answers, with the attention of the network."""
         if batch.graph_attr is None:

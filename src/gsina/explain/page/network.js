@@ -273,6 +273,14 @@ const GsinaNetwork = (() => {
       - logSum(each.map((row) => logSigmoid(-row[i]))));
   }
 
+  /** The mean of what a network and trees say; of several classes, of their log probabilities. */
+  function besideTrees(logits, trees, task) {
+    if (!trees) return logits;
+    const shift = (row) => (task === "multiclass" ? row.map((value) => value - logSum(row)) : row);
+    const [ours, theirs] = [shift(Array.from(logits)), shift(trees)];
+    return ours.map((value, i) => (value + theirs[i]) / 2);
+  }
+
   /** Features without units, in single precision as the model got them. */
   function scaled(values, moments) {
     if (!moments || !values) return values;
@@ -286,7 +294,8 @@ const GsinaNetwork = (() => {
    * @param network from `load`
    * @param graph `nodes`, `ends` and `copies` of the pairs, `x` features of the nodes, `edge` those
    *   of the pairs and `back` those of their opposite directions if they differ, `extra` what is
-   *   added to the state of the graph, one row per member
+   *   added to the state of the graph, one row per member, `trees` what the trees beside the
+   *   network say, which stays as it is
    * @returns {{logits, edge, node, scores}} logits (or values in their units); weights of pairs and
    *   nodes, and the scores behind them, where there are such
    */
@@ -297,7 +306,7 @@ const GsinaNetwork = (() => {
     const wide = graph.extra ? graph.extra.length / count : 0;
     const found = network.members.map((member, i) => METHODS[member.kind](
       member, given, graph.extra && graph.extra.subarray(i * wide, (i + 1) * wide)));
-    let logits = meanLogits(found.map((one) => one.logits), task);
+    let logits = besideTrees(meanLogits(found.map((one) => one.logits), task), graph.trees, task);
     if (scale) logits = logits.map((value, i) => value * scale.std[i] + scale.mean[i]);
     const all = (name) => found.every((one) => one[name]);
     return {

@@ -9,7 +9,7 @@ const GsinaWhatIf = (() => {
   /** What the network is given of a graph of the page. */
   function input({ places, ends, copies, input: given }) {
     const nodes = places.length / 2, pairs = ends.length / 2;
-    const { x, edge, back, extra } = given;
+    const { x, edge, back, extra, trees } = given;
     return {
       nodes,
       ends: Uint32Array.from(ends),
@@ -18,6 +18,7 @@ const GsinaWhatIf = (() => {
       edge: edge && network.features(edge),
       back: back && network.features(back),
       extra: extra && network.features(extra),
+      trees,
     };
   }
 
@@ -52,6 +53,7 @@ const GsinaWhatIf = (() => {
       edge: rowsOf(graph.edge, pairs, graph.copies.length),
       back: rowsOf(graph.back, pairs, graph.copies.length),
       extra: graph.extra,
+      trees: graph.trees,
     };
     return { graph: part, nodes, pairs };
   }

@@ -299,7 +299,9 @@ def _input(graph: PageGraph, number: int, carried: Carried | None) -> dict[str, 
         "back": graph.back_features,
         "extra": None if carried.extra is None else carried.extra[number],
     }
-    made = {name: pack(value) for name, value in given.items() if value is not None}
+    made: dict[str, Any] = {name: pack(value) for name, value in given.items() if value is not None}
+    if carried.trees is not None:
+        made["trees"] = [float(f"{value:.9g}") for value in carried.trees[number].tolist()]
     return {"input": made | {"logits": [float(f"{value:.9g}") for value in graph.logits]}}
 
 

@@ -18,6 +18,7 @@ from gsina.explain.page.carry import carry
 from gsina.explain.page.carry.store import pack
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
+from gsina.methods.trees import WithTrees
 from gsina.models.model import Model, Scale
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.ops.budget import Budget
@@ -126,6 +127,27 @@ def test_an_ensemble_answers_by_its_mean(method: str, tmp_path: Path) -> None:
     ):
         made = make_model(method, "gin", graphs, task, members=3)
         assert_agrees(tmp_path / "page.html", made, graphs)
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_trees_keep_their_half_of_the_answer(members: int, tmp_path: Path) -> None:
+    graphs = with_features(molecules())
+    for task in (tiny.CLASSES, Task("binary", 2), Task("regression", 2, metric="rmse")):
+        scale = Scale((10.0, -3.0), (2.5, 0.1)) if task.kind == "regression" else None
+        made = make_model(
+            "gsina", "gin", graphs, task, members=members, trees=(4, 3, 1), scale=scale
+        )
+        assert isinstance(made.method, WithTrees)
+        torch.manual_seed(5)
+        trees = made.method.trees
+        trees.value.copy_(torch.randn(trees.value.shape))
+        trees.base.copy_(torch.randn(trees.base.shape))
+        trees.output.copy_(torch.arange(4) % task.outputs)
+        trees.left[:, 0], trees.right[:, 0] = 1, 2
+        trees.left[:, 1:] = trees.right[:, 1:] = torch.tensor([1, 2])
+        data = assert_agrees(tmp_path / "page.html", made, graphs)
+        assert data["network"]["trees"]
+        assert not data["network"]["fixed"]
 
 
 def test_units_of_features_and_targets(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from gsina.explain.page.carry.methods import describe_method, members_of
 from gsina.explain.page.carry.store import BITS, Store, packed_lengths
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
+from gsina.methods.trees import WithTrees
 from gsina.models.model import Model
 
 #: Characters of a page that the network and the features of the graphs may take.
@@ -29,11 +30,14 @@ class Carried:
         graphs: How many graphs, the first ones, the page has room for the features of.
         extra: What the features of whole graphs add to the state of each graph
             ``[G, members, H]``; ``None`` without any.
+        trees: What the trees beside the network say of each graph ``[G, outputs]``; ``None``
+            without any.
     """
 
     network: dict[str, Any]
     graphs: int
     extra: Tensor | None = None
+    trees: Tensor | None = None
 
 
 def carry(model: Model, graphs: PackedGraphs, room: int = ROOM) -> Carried:
@@ -63,9 +67,10 @@ def carry(model: Model, graphs: PackedGraphs, room: int = ROOM) -> Carried:
         "scale": None if model.scale is None else asdict(model.scale),
         "features": node_features(model),
         "edgeWidth": 0 if not model.architecture.edge_channels else graphs.num_edge_features,
-        "fixed": model.architecture.graph_channels > 0,
+        "fixed": model.architecture.seen_channels > 0,
+        "trees": model.architecture.trees is not None,
     }
-    return Carried(network, fitting, _extra(model, graphs))
+    return Carried(network, fitting, _extra(model, graphs), _trees(model, graphs))
 
 
 def _choose(store: Store, lengths: Tensor, room: int) -> tuple[int, int]:
@@ -104,7 +109,7 @@ def _lengths(graphs: PackedGraphs) -> Tensor:
 
 @torch.no_grad()
 def _extra(model: Model, graphs: PackedGraphs) -> Tensor | None:
-    if not model.architecture.graph_channels:
+    if not model.architecture.seen_channels:
         return None
     (scaled,) = apply_scaling(model.featuriser.get("scaling", {}), graphs)
     found = []
@@ -112,3 +117,12 @@ def _extra(model: Model, graphs: PackedGraphs) -> Tensor | None:
         encoder: Any = getattr(member, "predictor").graph_encoder  # noqa: B009
         found.append(encoder.second(encoder.first(scaled.graph_attr).relu()))
     return torch.stack(found, dim=1)
+
+
+@torch.no_grad()
+def _trees(model: Model, graphs: PackedGraphs) -> Tensor | None:
+    """What trees say without the units of the targets, which the page adds to the mean."""
+    if not isinstance(model.method, WithTrees):
+        return None
+    found = model.trees(graphs)
+    return found if model.scale is None else model.scale.remove(found)

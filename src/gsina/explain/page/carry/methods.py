@@ -15,13 +15,16 @@ from gsina.methods.base import Method, PlainMethod
 from gsina.methods.ensemble import Ensemble
 from gsina.methods.gsat import GSAT
 from gsina.methods.gsina import GSINA
+from gsina.methods.trees import WithTrees
 from gsina.nn.attention import GraphSinkhornAttention
 from gsina.nn.predictor import Predictor
 from gsina.nn.scorer import NodeScorer, NormedScorer, PairLinear, PlainScorer
 
 
 def members_of(method: Method) -> list[Method]:
-    """The members of an ensemble, or the method itself."""
+    """The members of an ensemble, or the method itself; without the trees beside them."""
+    if isinstance(method, WithTrees):
+        method = method.network
     if not isinstance(method, Ensemble):
         return [method]
     return [member for member in method.members if isinstance(member, Method)]
