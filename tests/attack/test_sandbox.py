@@ -67,7 +67,13 @@ def test_everything_else_is_one(folder: Path, work: Callable[[], object], proble
 
 def test_memory_is_measured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "MEMORY", 1 << 28)
-    assert "MiB" in ended(folder, lambda: os.urandom(1) * (3 << 27)).problem
+
+    def hold() -> None:
+        kept = os.urandom(1) * (3 << 27)
+        time.sleep(1)  # it is looked at now and then
+        del kept
+
+    assert "MiB" in ended(folder, hold).problem
 
 
 def test_a_full_disk_refuses_to_write(folder: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_folder_in_use_is_not_overwritten(gsina, tmp_path):
     before = result(tmp_path / "run")
     assert_sentence(gsina(*small), "holds a finished run", "--resume", "--out", "--force")
     assert_sentence(gsina(*small, "--seed", 1, "--resume"), "seed 0, not 1")
-    assert_sentence(gsina(*small, "--bias", 0.9, "--resume"), "data.options.bias None, not 0.9")
+    assert_sentence(gsina(*small, "--bias", 0.9, "--resume"), "bias by default, not 0.9")
     assert result(tmp_path / "run") == before
     (tmp_path / "run" / "result.json").unlink()
     assert_sentence(gsina(*small), "holds an unfinished run")

@@ -19,13 +19,13 @@ import sys, time
 from pathlib import Path
 from gsina.cli import main
 from gsina.training import loop
-ready, check = Path(sys.argv.pop(1)), loop._check_finite
+ready, check = Path(sys.argv.pop(1)), loop.check_finite
 def check_and_wait(batch, totals, epoch, step):
     check(batch, totals, epoch, step)
     if (epoch, step) == (2, 1):
         ready.touch()
         time.sleep(3600)
-loop._check_finite = check_and_wait
+loop.check_finite = check_and_wait
 main()
 """
 

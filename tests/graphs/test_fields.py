@@ -16,7 +16,7 @@ from gsina.training.evaluate import Predictions
 WITHOUT_LEVEL = {
     GraphFields: set(),
     PackedGraphs: {"node_ptr", "edge_ptr"},
-    Batch: {"edge_index", "num_graphs", "reverse"},
+    Batch: {"edge_index", "num_graphs", "reverse", "most_nodes"},
     Predictions: set(),
 }
 

@@ -75,12 +75,22 @@ def test_they_answer_as_those_they_were_made_of(kind: str, outputs: int, missing
         np.testing.assert_allclose(ours.numpy(), right, rtol=1e-4, atol=1e-4)
 
 
+def test_one_yes_among_many_rows_is_enough() -> None:
+    data = dataset("binary", 1, 300)
+    many = torch.arange(10_500) % len(data.train)
+    train = data.train[many]
+    y = torch.zeros(len(train), 1)
+    y[7] = 1
+    rare = replace(data, splits={**data.splits, "train": replace(train, y=y)})
+    assert grow_trees(rare, 0)(data.val.graph_attr).isfinite().all()
+
+
 def test_features_on_a_threshold_go_where_they_went() -> None:
     data = dataset("binary", 1)
     assert data.train.graph_attr is not None
     whole = replace(data.train, graph_attr=data.train.graph_attr.mul(2).round().div(2))
     data = replace(data, splits={"train": whole, "val": whole})
-    model = HistGradientBoostingClassifier(random_state=0)
+    model = HistGradientBoostingClassifier(random_state=0, early_stopping=False)
     right = model.fit(whole.graph_attr.numpy(), whole.y.numpy()[:, 0]).decision_function(
         whole.graph_attr.numpy()
     )

@@ -18,8 +18,8 @@ import tiny
 from gsina.errors import Note
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
+from gsina.runs import data as data_of_runs
 from gsina.runs import provenance
-from gsina.runs import recipe as recipes
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, make_method, run
 from gsina.runs.trained import load_model
@@ -126,7 +126,7 @@ def test_the_dataset_is_loaded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((name, options))
         return tiny.dataset(2)
 
-    monkeypatch.setattr(recipes, "load_dataset", load)
+    monkeypatch.setattr(data_of_runs, "load_dataset", load)
     wanted = recipe(data={"name": "spmotif", "options": {"bias": 0.9}})
     run(wanted)
     assert seen == [("spmotif", {"bias": 0.9})]

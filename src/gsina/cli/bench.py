@@ -141,6 +141,8 @@ def bench(
     if measure:
         _measure(chosen, store)
         return
+    if not dry_run:
+        store.clear_locks()
     if chosen.prepare is not None and not dry_run:
         chosen.prepare()
     waiting = _waiting(chosen, store)

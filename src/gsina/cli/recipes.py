@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsina.cli.options import given_only
 from gsina.errors import InputError, MissingFileError, check_name, readable
 from gsina.formats import FORMATS, TU, FileOptions, Format, find_format
+from gsina.molecules.descriptors import NONE
 
 if TYPE_CHECKING:
     from gsina.runs.recipe import Recipe
@@ -149,6 +150,9 @@ class Request:
             )
         from gsina.runs.defaults import file_recipe
 
+        given = self.file_options
+        if self.trees is False and given.features is None and chosen.molecules:
+            given = replace(given, features=NONE)  # the usual ones are for the trees
         files: tuple[Path | str, ...]
         if self.data is None:
             files = tuple(filter(None, (self.file_options.nodes, self.file_options.edges)))
@@ -157,7 +161,7 @@ class Request:
         return file_recipe(
             chosen.name,
             files,
-            chosen.arguments(self.file_options, str(files[0])),
+            chosen.arguments(given, str(files[0])),
             method=self.method or "gsina",
             backbone=self.backbone,
             options=self.options,

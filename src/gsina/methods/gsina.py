@@ -225,7 +225,8 @@ class GSINA(Method):
         self.config = config
         padded = config.transport == "padded"
         self.batch_invariant = config.scope == "graph" and not padded
-        self.shareable = not padded  # the longest graph is that of the whole batch
+        # The longest graph is that of a whole batch; a frozen extractor has no gradients to share.
+        self.shareable = not padded and config.refit_epoch is None
         self.extractor = extractor
         self.predictor = predictor if isinstance(predictor, Predictor) else Predictor(predictor)
         self.attention = GraphSinkhornAttention(

@@ -131,12 +131,12 @@ class WithTrees(Method):
         if not isinstance(found, MeanOutput):
             return Output(logits, found.attention)
         made = MeanOutput(logits, found.attention)
-        made.members = found.members
+        made.members = mean_of_logits(found.members, trees.unsqueeze(1), self.task)
         return made
 
 
 def mean_of_logits(network: Tensor, trees: Tensor, task: Task) -> Tensor:
-    """Mean of two answers ``[G, outputs]``; of several classes, of their log probabilities.
+    """Mean of two answers ``[..., outputs]``; of several classes, of their log probabilities.
 
     Boosted trees are often sure, a network seldom: in the mean of probabilities the surer one would
     decide alone where it is wrong, too.

@@ -94,7 +94,7 @@ def _grow(
     # Threads that wait for each other on fewer cores take a hundred times as long.
     with warnings.catch_warnings(), threadpool_limits(torch.get_num_threads()):
         warnings.simplefilter("ignore", UserWarning)  # few rows of a class
-        model = make(random_state=seed).fit(x, y, sample_weight=weight)
+        model = make(random_state=seed, early_stopping=False).fit(x, y, sample_weight=weight)
     classes = [0] if outputs == 1 else model.classes_.astype(int).tolist()
     if outputs > 1 and len(classes) == 2:  # two of several classes: one tree tells them apart
         return _two_of_several(model, classes, outputs)

@@ -80,6 +80,10 @@ class Scale:
         return replace(graphs, **values)
 
 
+#: Rows that trees are asked about at a time.
+TREE_ROWS = 1024
+
+
 @dataclass(frozen=True)
 class Model:
     """A trained method with its features, its labels and its origin.
@@ -202,8 +206,23 @@ class Model:
         graphs = self.read(graphs)
         self.check(graphs)
         (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
-        found: Tensor = self.method.trees(scaled.graph_attr)
+        trees = self.method.trees
+        with torch.no_grad():
+            parts = scaled.graph_attr.to(trees.base.device).split(TREE_ROWS)
+            found = torch.cat([trees(part) for part in parts]).cpu()
         return found if self.scale is None else self.scale.restore(found)
+
+    def network_alone(self) -> Model:
+        """The model without the trees beside its network; itself if there are none.
+
+        What is learnt by taking edges away is about the network: trees see the whole graph.
+        """
+        if not isinstance(self.method, WithTrees):
+            return self
+        made = replace(self.architecture, trees=None, graph_channels=0)
+        return replace(
+            self, method=self.method.network, architecture=made, calibration=Calibration()
+        )
 
     def explain(
         self,
@@ -234,8 +253,11 @@ class Model:
         return found[0] if is_one_graph(graphs) else found
 
     def as_pyg(self) -> PygModel:
-        """A frozen copy ``forward(x, edge_index, batch, edge_attr)``, for PyG's explainers."""
-        return PygModel(self)
+        """A frozen copy ``forward(x, edge_index, batch, edge_attr)``, for PyG's explainers.
+
+        Of a model with trees it is the network alone.
+        """
+        return PygModel(self.network_alone())
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
         """All metrics that apply to labelled graphs.

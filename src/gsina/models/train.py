@@ -160,7 +160,7 @@ def train_model(
     }
     members = [first, *map(fitted, plan.other_members(first.trial))]
     method = first.method if len(members) == 1 else Ensemble([one.method for one in members])
-    trees = _grown(scaled, plan, listeners).to(device) if plan.trees else None
+    trees = _grown(scaled, plan, listeners).to(place) if plan.trees else None
     if trees is not None:
         method = WithTrees(method, trees)
     model = Model(
@@ -334,4 +334,6 @@ def _chances(dataset: Dataset, plan: Plan, seed: int) -> Tensor | None:
     size = plan.settings.batch_size
     if plan.settings.resample != "shortcuts":
         return None
-    return shortcut_weights(dataset.train, dataset.task, plan.spec, seed=seed, batch_size=size)
+    return shortcut_weights(
+        dataset.train, dataset.task, plan.network_spec, seed=seed, batch_size=size
+    )

@@ -92,7 +92,7 @@ def compare_with_baselines(
             listeners=[_Baseline("erm", listeners)],
         )
         rivals.append(Contender.of(trained.model, seen))
-    rivals += _parts(model, dataset)
+    rivals += _parts(recipe, model, dataset)
     if has_molecules(dataset):
         labels = 0 if dataset.train.y is None else dataset.train.y.numel()
         if labels > MOST_LABELS:
@@ -112,14 +112,25 @@ def without_graph_features(dataset: Dataset) -> Dataset:
     return replace(dataset, splits=splits)
 
 
-def _parts(model: Model, dataset: Dataset) -> list[Contender]:
+def _parts(recipe: Recipe, model: Model, dataset: Dataset) -> list[Contender]:
     """The network and the trees of a model, each alone; nothing for a model without trees."""
     if not isinstance(model.method, WithTrees):
         return []
-    network = replace(model, method=model.method.network)
+    network = model.network_alone()
     logits = {split: network.predict(graphs).logits for split, graphs in dataset.splits.items()}
     trees = {split: model.trees(graphs) for split, graphs in dataset.splits.items()}
-    return [Contender("network", logits), Contender("trees", trees)]
+    return [
+        Contender(name, found, _cut(recipe, dataset, found["val"]))
+        for name, found in (("network", logits), ("trees", trees))
+    ]
+
+
+def _cut(recipe: Recipe, dataset: Dataset, logits: Tensor) -> tuple[float, ...]:
+    """The logits above which yes-or-no outputs say yes, chosen as those of the model."""
+    y = dataset.val.y
+    if y is None or not chooses_threshold(dataset, recipe.selection.metric):
+        return ()
+    return best_cuts(logits, y, dataset.task)
 
 
 def erm_recipe(recipe: Recipe) -> Recipe:
@@ -154,10 +165,7 @@ def _forest(
         )
         if kept is not None:
             save_tensors(kept, logits, {})
-    y = dataset.val.y
-    chooses = chooses_threshold(dataset, recipe.selection.metric) and y is not None
-    cut = best_cuts(logits["val"], y, dataset.task) if chooses and y is not None else ()
-    return Contender("forest", logits, cut)
+    return Contender("forest", logits, _cut(recipe, dataset, logits["val"]))
 
 
 def _read(path: Path, dataset: Dataset) -> dict[str, Tensor] | None:

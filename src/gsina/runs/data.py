@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from gsina.datasets.catalog import DATASETS, load_dataset
+from gsina.datasets.tu import tu_file
 from gsina.errors import InputError, check_name
 from gsina.files import cache_dir, data_dir
 from gsina.formats import FORMATS
@@ -127,7 +128,8 @@ class FileData(Part):
 
     def at_hand(self) -> bool:
         """Whether the files are there."""
-        return self.format == "tu" or all(Path(path).exists() for path in self.paths)
+        paths = [tu_file(name).target for name in self.files] if self.format == "tu" else self.paths
+        return all(Path(path).exists() for path in paths)
 
     def essential(self) -> dict[str, Any]:
         """Format, files, and the options that are not defaults."""

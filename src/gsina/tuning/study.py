@@ -25,6 +25,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.model import fingerprint_of_graphs
 from gsina.models.plan import first_epoch
+from gsina.runs.baselines import without_graph_features
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import run
 from gsina.training import Diverged
@@ -75,6 +76,8 @@ class Search:
         for part, name in (("optimiser", "class_weight"), ("selection", "metric")):
             if shared[part][name] is None:  # as it was before there was a choice
                 del shared[part][name]
+        if not shared["trees"]:  # likewise
+            del shared["trees"]
         parts = {
             **shared,
             "vary": [knob.name for knob in self.knobs],
@@ -270,11 +273,11 @@ def run_trial(
     try:
         if on_start is not None:
             on_start(trial.number, settings)
-        recipe = with_settings(search.recipe, settings)
+        # Trees are the same in all trials, and what is reported is the network's.
+        recipe = with_settings(search.recipe, settings).changed(trees=False)
         heard = [*listeners, OnEpoch(report)]
-        best = run(recipe, search.seed, dataset=search.dataset, listeners=heard).result[
-            "best_epoch"
-        ]
+        seen = without_graph_features(search.dataset) if search.recipe.trees else search.dataset
+        best = run(recipe, search.seed, dataset=seen, listeners=heard).result["best_epoch"]
         if best < 0:
             raise InputError(
                 f"no epoch of {search.dataset.name} could be selected: its validation {metric} is "

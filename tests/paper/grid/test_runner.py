@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gsina.explainers.registry import EXPLAINERS
+from gsina.files import locked
 from gsina.paper.grid.estimate import estimate
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending, run_job, run_jobs
@@ -249,6 +250,7 @@ def test_every_table_has_valid_recipes_and_distinct_runs(name):
         "node",
         "recommended",
         "explanations",
+        "own",
     )  # trials; splits of one run
     assert len(set(names)) == len(names) or shared
     assert all(len({job.name for job in cell.jobs}) == len(cell.jobs) for cell in table.cells)
@@ -358,3 +360,14 @@ def test_tables_of_explanations_know_their_explainers_and_the_papers_numbers(nam
     assert all(cell.paper is not None for cell in cells if "GSINA" in cell.row)
     printed = {cell.explainer for cell in explained if cell.paper is not None}
     assert printed == ({"gnnexplainer"} if name == "interpret-p5" else set(EXPLAINERS))
+
+
+def test_locks_that_nobody_holds_are_removed(tmp_path):
+    results = Results(tmp_path)
+    results.folder.mkdir(parents=True)
+    left, held = results.folder / ".left.lock", results.folder / ".held.lock"
+    left.touch()
+    with locked(held):
+        results.clear_locks()
+        assert held.exists()
+    assert not left.exists()

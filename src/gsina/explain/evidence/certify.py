@@ -87,6 +87,7 @@ def certify(
         InputError: There are too few graphs for the confidence, or the answers are no classes of
             graphs.
     """
+    model = model.network_alone()
     check_certifiable(model, len(graphs), confidence)
     graphs = sample_graphs(graphs, MOST)
     found = weigh_edges(model, graphs, None, explainer, train=train).predictions

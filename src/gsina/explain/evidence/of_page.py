@@ -58,6 +58,7 @@ def page_evidence(
         edge_word: ``bond`` for molecules.
         rows: At node level, the nodes of the page.
     """
+    model = model.network_alone()
     if predictions.edge is None or not predictions.edge.numel():
         return None
     if int(graphs.edge_ptr.diff().max()) > LARGEST:

@@ -28,6 +28,7 @@ from gsina.graphs.packed import PackedGraphs, offsets
 from gsina.models.model import Model
 from gsina.models.pyg import PygModel
 from gsina.ops.ragged import gather_groups
+from gsina.training.devices import device_of
 
 Way = Literal["zero", "delete", "replace"]
 WAYS: tuple[Way, ...] = ("delete", "zero", "replace")
@@ -100,17 +101,18 @@ def masked_answers(
             ]
         )
     network = PygModel(model)
+    place = device_of(network)
     size = max(1, MOST_EDGES // max(1, copies * largest))
     found = []
     for ids in torch.split(torch.arange(len(graphs)), min(size, 256)):
-        batch = graphs.batch(ids.repeat(copies))
+        batch = graphs.batch(ids.repeat(copies)).to(place)
         edges, nodes = (gather_groups(ptr, ids)[0] for ptr in (graphs.edge_ptr, graphs.node_ptr))
         if node is not None and batch.x.is_floating_point():
             batch = replace(batch, x=batch.x * node[:, nodes].reshape(-1, 1).to(batch.x))
         if batch.num_edges:
-            mask = edge[:, edges].flatten()
+            mask = edge[:, edges].flatten().to(place)
             set_masks(network, mask, batch.edge_index, apply_sigmoid=False)
-        logits = network.run(batch)
+        logits = network.run(batch).cpu()
         clear_masks(network)
         found.append(logits.view(copies, -1, logits.size(-1)))
     return torch.cat(found, dim=1)

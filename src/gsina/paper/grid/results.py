@@ -145,3 +145,9 @@ class Results:
         The lock is released when the process ends, however it ends.
         """
         return locked(self.folder / f".{job.name}.lock")
+
+    def clear_locks(self) -> None:
+        """Remove the locks of processes that were killed after they had stored their result."""
+        for path in self.folder.glob(".*.lock"):
+            with locked(path):  # leaving it removes the file; one that is held stays
+                pass

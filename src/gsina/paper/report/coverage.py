@@ -18,7 +18,7 @@ HEAD = """# Coverage of sets and intervals, measured
 ten ([how far to trust an answer](own-data.md#how-far-to-trust-an-answer)). This page counts how
 often it does, on test rows that neither training nor validation has seen. It is written by
 `gsina bench coverage` from `results/bench/coverage.json`, which has every run with its recipe,
-seed, versions and commit.
+seed, versions and commit. Models of molecules are networks alone here (`--no-trees`).
 """
 COLUMNS = ("data", "test", "coverage", "worst class", "size", "with --shift", "size", "labels")
 

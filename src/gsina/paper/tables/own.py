@@ -120,7 +120,8 @@ def own() -> Table:
     notes = (
         "The default: GSINA (GIN, width 64, three layers) and, for molecules, boosted trees on "
         "RDKit's descriptors, of which the mean logit counts. ERM: the same network without "
-        "attention and without trees. Settings of the forest and of the boosting are those of "
+        "attention and without trees; GSAT is a network alone, too. Epochs are selected by ROC-AUC "
+        "for all (`--metric roc_auc`). Settings of the forest and of the boosting are those of "
         "common use; all learn from the same rows, and seeds are those of training.",
         f"{', '.join(one.title for one in SOURCES if one.chosen_on)} have helped to choose the "
         "default, by training and validation rows alone; the others have not.",

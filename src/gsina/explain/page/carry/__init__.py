@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import copy
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -52,6 +53,7 @@ def carry(model: Model, graphs: PackedGraphs, room: int = ROOM) -> Carried:
     Raises:
         InputError: The page cannot compute this network; the message goes on after "as".
     """
+    model = replace(model, method=copy.deepcopy(model.method).cpu())
     if model.task.level == "node":
         raise InputError("a node's answer depends on more of the graph than is drawn")
     store, members = Store(), members_of(model.method)

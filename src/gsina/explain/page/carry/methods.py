@@ -56,6 +56,7 @@ def _gsina(method: GSINA, store: Store) -> Described:
         "makes Sinkhorn sweeps": config.solver != "exact",
         "pads its transport": config.transport != "exact",
         "averages over noisy draws": config.test_draws > 0,
+        "cuts its subgraph hard": config.refit_epoch is not None,
     }
     for what, does in refused.items():
         if does:
