@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+os.environ.setdefault("TRITON_INTERPRET", "1")  # before anything imports it: no GPU is needed
+
 import pytest
 import torch
 from hypothesis import settings

@@ -62,3 +62,11 @@ def test_a_device_is_a_parameter(kind, tmp_path):
     assert kind.load(tmp_path, device="cpu").device == "cpu"
     with pytest.raises(InputError, match="no device xpu:63 here"):
         kind.load(tmp_path, device="xpu:63")
+
+
+def test_a_network_for_pygs_explainers() -> None:
+    from gsina.models.pyg import PygModel
+
+    graphs, labels = shapes()
+    model = GraphClassifier(**FEW).fit(graphs, labels)
+    assert isinstance(model.as_pyg(), PygModel)

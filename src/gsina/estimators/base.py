@@ -48,6 +48,7 @@ from gsina.models.imbalance import (
 )
 from gsina.models.model import Model
 from gsina.models.plan import Plan, check_budget, default_options, first_epoch
+from gsina.models.pyg import PygModel
 from gsina.models.train import train_model
 from gsina.models.uncertainty.answers import coverage_notes, domain_percentiles, reference_of
 from gsina.models.uncertainty.shift import Shift, find_shift
@@ -68,14 +69,11 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         method: Name of a method; ``gsina methods`` lists them.
         backbone: Name of a network; or a PyG network, its class, or a function that makes one. A
-            class or function is called with those of ``in_channels``, ``hidden_channels``,
-            ``num_layers``, ``dropout``, ``out_channels`` and ``edge_channels`` that it names, and
-            must return a network with ``out_channels``.
+            class or function is called with those of ``in_channels``, ``out_channels``,
+            ``edge_channels`` and the sizes below that it names; its network has ``out_channels``.
         ratio: Share of the edges that the subgraph holds, by default the method's own (GSINA's is
-            0.5); ``"auto"`` trains with a few and keeps the best on validation data. Refused
-            for methods without one.
-        budget: Number of edges that the subgraph of every graph holds, in place of a share; both
-            directions of an undirected edge count once. Refused for methods without one.
+            0.5); ``"auto"`` trains with a few and keeps the best on validation data.
+        budget: Number of edges of every graph in place of a share; both directions count once.
         temperature: Softness of the attention, for methods that have one; by default their own.
         hidden_channels: Width of the network.
         num_layers: Its depth.
@@ -87,12 +85,10 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         method_options: Further settings of the method by name.
         random_state: Seed, NumPy generator, or ``None`` for another result every time.
         verbose: Whether to log every epoch (logger ``gsina``).
-        class_weight: For classifiers, what classes count in the loss: ``"balanced"`` for more the
-            rarer they are, or a dict with a positive number for every class; by default all 1.
-        metric: Which metric selects on validation data. Two classes answer at the threshold that
-            is best by it there. ``"auto"`` takes PR-AUC (of more than two classes balanced
-            accuracy) where a class is rare, and says so; else ROC-AUC (accuracy, RMSE) and, for
-            two classes, a threshold of one half.
+        class_weight: What classes count in the loss: ``"balanced"``, a dict, or by default all 1.
+        metric: Which metric selects on validation data, also the threshold of two classes;
+            ``"auto"`` takes PR-AUC (of more than two classes balanced accuracy) where a class is
+            rare, and says so; else ROC-AUC (accuracy, RMSE) and a threshold of one half.
         features: Features of whole molecules beside the graph: ``"morgan"`` (fingerprint),
             ``"rdkit"`` (2D descriptors), a tuple of both, or ``None``; ``"auto"`` is RDKit's.
         ensemble: Members, with one seed after the other; answers are their means.
@@ -196,6 +192,10 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         found = self._model.explain(self._read(graphs), explainer, **options)
         check_answers(Predictions(torch.cat([one.prediction for one in found])))
         return found[0] if is_one_graph(graphs) else found
+
+    def as_pyg(self) -> PygModel:
+        """A frozen copy of the network for PyG's explainers; see ``Model.as_pyg``."""
+        return self._model.as_pyg()
 
     def domain(self, graphs: Any) -> NDArray[np.float32]:
         """How far graphs (or nodes) are from the training data ``[G]``, in percent.

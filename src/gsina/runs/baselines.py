@@ -80,7 +80,7 @@ def compare_with_baselines(
         forest that would take too long is ``left_out``, a sentence.
     """
     folder = None if out is None else out / BASELINES
-    rivals, left_out = [], ""
+    rivals, left_out = _parts(recipe, model, dataset), ""
     if recipe.method.name != "erm":
         seen = without_graph_features(dataset) if recipe.trees else dataset
         trained = train_model(
@@ -92,7 +92,6 @@ def compare_with_baselines(
             listeners=[_Baseline("erm", listeners)],
         )
         rivals.append(Contender.of(trained.model, seen))
-    rivals += _parts(recipe, model, dataset)
     if has_molecules(dataset):
         labels = 0 if dataset.train.y is None else dataset.train.y.numel()
         if labels > MOST_LABELS:
