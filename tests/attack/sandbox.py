@@ -197,9 +197,9 @@ def wait(child: int, folder: Path, seconds: float = SECONDS) -> Ended:
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of memory that this process has and a copy of it has, too: not those of files."""
+    _, pages, of_files, *_ = map(int, Path("/proc/self/statm").read_text().split())
+    return (pages - of_files) * os.sysconf("SC_PAGE_SIZE")
 
 
 def run(

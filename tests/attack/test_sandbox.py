@@ -69,8 +69,7 @@ def test_memory_is_measured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sandbox, "MEMORY", 1 << 28)
 
     def hold() -> None:
-        kept = b"x" * (5 << 27)  # some pages of the parent count for the child, too
-        time.sleep(1)  # it is looked at now and then
+        kept = b"x" * (3 << 27)
         del kept
 
     assert "MiB" in ended(folder, hold).problem
