@@ -1,9 +1,8 @@
 """`WithTrees`: a trained method beside boosted trees, which answer as one.
 
 Trees on descriptors of whole molecules see what a network of atoms and bonds hardly learns from a
-thousand molecules, and the other way round; the mean of their logits is better than either. They
-are plain tensors here, so that they are saved, loaded and moved as weights are, and answer without
-the library that grew them.
+thousand molecules, and the other way round. They are plain tensors here, so that they are saved,
+loaded and moved as weights are, and answer without the library that grew them.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
 from gsina.methods.ensemble import MeanOutput
+from gsina.nn.predictor import graph_features
 
 
 class BoostedTrees(nn.Module):
@@ -120,13 +119,8 @@ class WithTrees(Method):
 
     def forward(self, batch: Batch) -> Output:
         """The mean of both answers, with the attention of the network."""
-        if batch.graph_attr is None:
-            raise InputError(
-                "this model was made for features of whole graphs, but these graphs have no "
-                "graph_attr; make the graphs as those it was trained on."
-            )
         found = self.network(batch)
-        trees = self.trees(batch.graph_attr).to(found.logits.dtype)
+        trees = self.trees(graph_features(batch)).to(found.logits.dtype)
         logits = mean_of_logits(found.logits, trees, self.task)
         if not isinstance(found, MeanOutput):
             return Output(logits, found.attention)

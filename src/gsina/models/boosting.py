@@ -23,6 +23,8 @@ from gsina.methods.trees import BoostedTrees
 
 #: Called with the targets that are done, and with all there are.
 OnTargets = Callable[[int, int], None]
+#: Logit of a class without a training row.
+ABSENT = -20.0
 #: One grown tree: its nodes as scikit-learn keeps them, and the output that it adds to.
 Tree = tuple[NDArray[Any], int]
 
@@ -95,29 +97,17 @@ def _grow(
     with warnings.catch_warnings(), threadpool_limits(torch.get_num_threads()):
         warnings.simplefilter("ignore", UserWarning)  # few rows of a class
         model = make(random_state=seed, early_stopping=False).fit(x, y, sample_weight=weight)
-    classes = [0] if outputs == 1 else model.classes_.astype(int).tolist()
-    if outputs > 1 and len(classes) == 2:  # two of several classes: one tree tells them apart
-        return _two_of_several(model, classes, outputs)
+    start, base = np.full(outputs, ABSENT), np.asarray(model._baseline_prediction).reshape(-1)
+    seen = [0] if outputs == 1 else model.classes_.astype(int).tolist()
+    start[seen] = 0.0
+    told = seen[-len(base) :]  # of two of several classes, one sum of trees tells the second
+    start[told] = base
     grown = [
-        (predictor.nodes, classes[place])
+        (predictor.nodes, told[place])
         for round_ in model._predictors
         for place, predictor in enumerate(round_)
     ]
-    start = np.full(outputs, _ABSENT if outputs > 1 else 0.0)
-    start[classes] = np.asarray(model._baseline_prediction).reshape(-1)
     return grown, start
-
-
-#: Logit of a class without a training row.
-_ABSENT = -20.0
-
-
-def _two_of_several(
-    model: Any, classes: list[int], outputs: int
-) -> tuple[list[Tree], NDArray[Any]]:
-    start = np.full(outputs, _ABSENT)
-    start[classes] = 0.0, float(np.asarray(model._baseline_prediction).reshape(-1)[0])
-    return [(one.nodes, classes[1]) for (one,) in model._predictors], start
 
 
 def as_tensors(trees: list[Tree], base: NDArray[Any]) -> BoostedTrees:

@@ -105,13 +105,18 @@ class Predictor(nn.Module):
         states = readout(h, batch.node_groups, how, node_weight, batch.inside)
         if self.graph_encoder is None:
             return states
-        if batch.graph_attr is None:
-            raise InputError(
-                "this network was made for features of whole graphs, but these graphs have no "
-                "graph_attr; make the graphs as those it was trained on."
-            )
-        extra: Tensor = self.graph_encoder(batch.graph_attr)
+        extra: Tensor = self.graph_encoder(graph_features(batch))
         return states + extra.to(states.dtype)
+
+
+def graph_features(batch: Batch) -> Tensor:
+    """Features of whole graphs ``[G, F]``, which a model was made for."""
+    if batch.graph_attr is None:
+        raise InputError(
+            "this network was made for features of whole graphs, but these graphs have no "
+            "graph_attr; make the graphs as those it was trained on."
+        )
+    return batch.graph_attr
 
 
 def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:

@@ -37,6 +37,12 @@ class Comparison:
     half_width: float
     p: float
 
+    @property
+    def standard_error(self) -> float:
+        """Of the mean difference; NaN for one seed."""
+        count = len(self.seeds)
+        return self.half_width / _quantile(count) if count > 1 else math.nan
+
 
 def compare(summaries: Sequence[Summary], row: str, against: str) -> list[Comparison]:
     """The comparisons of two rows, one per column in which both have runs."""
@@ -61,9 +67,14 @@ def paired(differences: np.ndarray) -> tuple[float, float, float]:
     if count < 2:
         return mean, math.nan, math.nan
     error = float(differences.std(ddof=1)) / math.sqrt(count)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1)) * error
+    half = _quantile(count) * error
     p = float(2 * stats.t.sf(abs(mean) / error, count - 1)) if error > 0 else math.nan
     return mean, half, p
+
+
+def _quantile(count: int) -> float:
+    """Standard errors in half the width of an interval of so many differences."""
+    return float(stats.t.ppf((1 + LEVEL) / 2, count - 1))
 
 
 def in_words(one: Comparison) -> str:

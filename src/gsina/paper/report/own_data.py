@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -86,20 +85,12 @@ def _differences(summaries: Sequence[Summary]) -> str:
     rows = []
     for rival in RIVALS:
         for one in compare(summaries, "default", rival) if rival != "default" else ():
-            error = one.half_width / _quantile(len(one.seeds))
-            worse = not math.isnan(error) and one.difference < -2 * error
+            worse = one.difference < -2 * one.standard_error  # never of one seed: that is NaN
             told = "more than two standard errors below" if worse else ""
             rows.append([rival, one.column, in_words(one), told])
     if not rows:
         return "Not run yet.\n"
     return markdown_table(("against", "data", "difference in points", ""), rows)
-
-
-def _quantile(count: int) -> float:
-    """How many standard errors half the width of an interval is."""
-    from scipy import stats
-
-    return float(stats.t.ppf(0.975, count - 1)) if count > 1 else math.nan
 
 
 def _source(summary: Summary) -> str:

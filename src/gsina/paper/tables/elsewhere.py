@@ -73,7 +73,6 @@ def factors_molecules() -> Table:
 
 def _node_recipe(dataset: str, method: str, layers: int, options: dict[str, Any]) -> Recipe:
     values = default_recipe(dataset, "gcn", method, options=options).model_dump()
-    values["method"]["options"] |= options
     values["backbone"]["options"] |= {"num_layers": layers}
     return Recipe.parse(values)
 
