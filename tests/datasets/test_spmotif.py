@@ -275,6 +275,24 @@ def test_ladders_and_wheels(split: str, ladders: range, wheels: range) -> None:
     assert set(sizes[base == 2].tolist()) == set(wheels)
 
 
+def test_validation_graphs_may_be_half_as_large_as_those_of_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path))
+    usual = spmotif.load(0.7, num_per_class=100)
+    other = spmotif.load(0.7, num_per_class=100, validation="middle")
+    for split in ("train", "test", "id_test"):
+        assert same(usual.splits[split], other.splits[split])
+    sizes, base = other.val.node_ptr.diff() - 5, bases(other.val)
+    assert set(sizes[base == 1].tolist()) <= {2 * rungs for rungs in range(16, 24)}
+    assert set(sizes[base == 2].tolist()) <= set(range(30, 40))
+    trees = {TREE_NODES[arity, height] for arity in (2, 3) for height in (3, 4)}
+    assert set(sizes[base == 0].tolist()) == trees
+    assert base.bincount().min() > 60  # as many of each, whatever the bias
+    with pytest.raises(ValueError, match="size of the validation graphs' bases 'large'"):
+        spmotif.load(0.7, validation="large")
+
+
 def same(left: PackedGraphs, right: PackedGraphs) -> bool:
     return all(torch.equal(value, getattr(right, name)) for name, value in left.tensors().items())
 
@@ -340,6 +358,7 @@ def test_load_caches_one_file_a_bias_and_seed(
         ({"split": "tset"}, "unknown split of spmotif 'tset'; did you mean 'test'"),
         ({"num_per_class": 0}, "num_per_class must be at least 1, got 0"),
         ({"num_per_class": -3}, "at least 1, got -3"),
+        ({"bases": "huge"}, "unknown size of the bases of spmotif 'huge'"),
         ({"seed": -1}, "seed must be 0 or larger, got -1"),
     ],
 )

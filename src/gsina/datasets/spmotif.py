@@ -28,6 +28,7 @@ from gsina.graphs.task import Task
 
 Ints = NDArray[np.int64]
 Split = Literal["train", "val", "test", "id_test"]
+Bases = Literal["small", "middle", "large"]
 
 #: Changes whenever the same arguments give other graphs; part of the cache key.
 VERSION = 1
@@ -42,6 +43,12 @@ MOTIFS = (
 MOTIF_NODES = 5
 FEATURES = 4
 TREE, LADDER, WHEEL = 0, 1, 2  # Numbered like the class that prefers them.
+#: From and below: height of trees, rungs of ladders, nodes of wheels. Training has lower trees too.
+SIZES = {
+    "small": ((3, 4), (8, 12), (15, 20)),
+    "middle": ((3, 5), (16, 24), (30, 40)),
+    "large": ((3, 6), (30, 50), (60, 80)),
+}
 #: One extra edge is tried for every so many edges: 5 %.
 EDGES_PER_TRY = 20
 #: More than the number of nodes of any graph, to write an edge as one number.
@@ -49,7 +56,11 @@ SPAN = 512
 
 
 def generate(
-    bias: float = 0.5, split: Split = "train", num_per_class: int | None = None, seed: int = 0
+    bias: float = 0.5,
+    split: Split = "train",
+    num_per_class: int | None = None,
+    seed: int = 0,
+    bases: Bases | None = None,
 ) -> PackedGraphs:
     """Draw one split; the same arguments give the same graphs, whatever was drawn before.
 
@@ -60,6 +71,8 @@ def generate(
         num_per_class: Graphs of each of the three classes; by default as published
             (:data:`PER_CLASS`).
         seed: Seed of the split's own random stream.
+        bases: How large bases are: ``small`` as in training, ``middle`` or ``large`` as in test; by
+            default what the split has.
 
     Returns:
         The graphs, class by class, with ``x`` ``[N, 4]`` uniform in [0, 1), ``edge_attr``
@@ -69,12 +82,15 @@ def generate(
     """
     _check(bias, seed)
     check_name(split, PER_CLASS, "split of spmotif")
+    if bases is not None:
+        check_name(bases, SIZES, "size of the bases of spmotif")
     per_class = PER_CLASS[split] if num_per_class is None else num_per_class
     if per_class < 1:
         raise InputError(f"num_per_class must be at least 1, got {num_per_class}.")
     rng = np.random.default_rng([seed, list(PER_CLASS).index(split)])
     label = np.repeat(np.arange(len(MOTIFS)), per_class)
-    edges, graph, nodes = _skeletons(_draw_shapes(label, bias, split, rng))
+    bases = bases or ("large" if split == "test" else "small")
+    edges, graph, nodes = _skeletons(_draw_shapes(label, bias, split, bases, rng))
     # One edge joins motif node 0, the first id behind the base, to a random node of the base.
     base_nodes = nodes - MOTIF_NODES
     joint = np.stack([rng.integers(0, base_nodes), base_nodes])
@@ -103,7 +119,11 @@ def generate(
 
 
 def load(
-    bias: float = 0.5, seed: int = 0, undirected: bool = False, num_per_class: int | None = None
+    bias: float = 0.5,
+    seed: int = 0,
+    undirected: bool = False,
+    num_per_class: int | None = None,
+    validation: Bases = "small",
 ) -> Dataset:
     """The splits ``train``, ``val``, ``test`` and ``id_test``.
 
@@ -114,18 +134,28 @@ def load(
             undirected ones the task is far easier.
         num_per_class: Graphs of each class in every split, for a quick try; by default as
             published (:data:`PER_CLASS`).
+        validation: Bases of the validation graphs: ``small`` as published, which cannot tell who
+            holds up on larger graphs, or ``middle``, half as large as those of test. For choosing
+            among recipes; never ``large``.
     """
     bias = _check(bias, seed)
+    check_name(validation, ("small", "middle"), "size of the validation graphs' bases")
 
     def make() -> Dataset:
         splits: tuple[Split, ...] = ("train", "val", "test", "id_test")
         return Dataset(
             name="spmotif",
             task=Task("multiclass", len(MOTIFS), "accuracy"),
-            splits={split: generate(bias, split, num_per_class, seed) for split in splits},
+            splits={
+                split: generate(
+                    bias, split, num_per_class, seed, validation if split == "val" else None
+                )
+                for split in splits
+            },
         )
 
     size = "" if num_per_class is None else f"-{num_per_class}-per-class"
+    size += "" if validation == "small" else f"-{validation}-validation"
     dataset = cached(f"spmotif-v{VERSION}-bias{bias!r}-seed{seed}{size}", make)
     return dataset.to_undirected() if undirected else dataset
 
@@ -140,21 +170,22 @@ def _check(bias: float, seed: int) -> float:
     return float(bias)
 
 
-def _draw_shapes(label: Ints, bias: float, split: Split, rng: np.random.Generator) -> Ints:
+def _draw_shapes(
+    label: Ints, bias: float, split: Split, bases: Bases, rng: np.random.Generator
+) -> Ints:
     """Class, base, size and tree arity of every graph ``[G, 4]``."""
     count = label.size
     training = split in ("train", "id_test")
     preferred = rng.random(count) < (bias if training else 1 / 3)
     base = (label + np.where(preferred, 0, rng.integers(1, 3, count))) % 3
-    if split == "test":
-        height = rng.integers(3, 6, count)
-        rungs = rng.integers(30, 50, count)
-        spokes = rng.integers(60, 80, count)
-    else:
+    trees, ladders, wheels = SIZES[bases]
+    if bases == "small":
         short = training & (label > 0)
-        height = np.where(short, rng.integers(0, 3, count), 3)
-        rungs = rng.integers(8, 12, count)
-        spokes = rng.integers(15, 20, count)
+        height = np.where(short, rng.integers(0, 3, count), trees[0])
+    else:
+        height = rng.integers(*trees, count)
+    rungs = rng.integers(*ladders, count)
+    spokes = rng.integers(*wheels, count)
     arity = np.where(base == TREE, rng.integers(2, 4, count), 0)
     return np.stack([label, base, np.choose(base, [height, rungs, spokes]), arity], axis=1)
 

@@ -25,7 +25,7 @@ from gsina.nn.attention import (
     NodeAttention,
     Scope,
 )
-from gsina.nn.checks import Transport, check_numbers, check_transport
+from gsina.nn.checks import Transport, check_lowest_ratio, check_numbers, check_transport
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
 from gsina.ops.alignment import alignment_loss
@@ -76,6 +76,10 @@ class GSINAConfig:
             the predictor knows what to look for before edges become scarce; evaluation always has
             the ratio. ``None``: the ratio from the beginning.
         initial_budget: The same for a budget: the number of edges that training begins with.
+        lowest_ratio: If given, every graph's share is drawn in training, anew in every step and
+            evenly from this one to 1, so that one model answers at any budget: edges must come in
+            the order of their worth, and the level of the weights tells nothing about the graph.
+            Evaluation has the ratio or the budget. Not beside an initial ratio or budget.
         alignment: Coefficient of :func:`~gsina.ops.alignment.alignment_loss`, which presses the
             lowest weights of a graph to a small number; 0 for none.
         refit_epoch: The epoch, counted from 0, from which on the extractor is frozen, the subgraph
@@ -104,6 +108,7 @@ class GSINAConfig:
     predictor_layers: int | None = field(default=None, metadata=LATER)
     initial_ratio: float | None = field(default=None, metadata=LATER)
     initial_budget: float | None = field(default=None, metadata=LATER)
+    lowest_ratio: float | None = field(default=None, metadata=LATER)
     alignment: float = field(default=0.0, metadata=LATER)
     refit_epoch: int | None = field(default=None, metadata=LATER)
 
@@ -124,6 +129,7 @@ class GSINAConfig:
             check_range(self, "be above 0", "final_temperature")
         if self.refit_epoch is not None:
             check_range(self, "be 1 or more", "refit_epoch")
+        check_lowest_ratio(self.lowest_ratio, self.scope)
         for name, kind in (("initial_ratio", "ratio"), ("initial_budget", "budget")):
             value = getattr(self, name)
             if value is not None:
@@ -133,6 +139,11 @@ class GSINAConfig:
                     raise InputError(
                         f"got {name}={value} beside {kept.symbol}, which is no {kind} to go to; "
                         f"give a {kind}, or leave {name} out."
+                    )
+                if self.lowest_ratio is not None:
+                    raise InputError(
+                        f"got {name}={value} beside lowest_ratio={self.lowest_ratio}, with which "
+                        f"training draws its shares; leave one of the two out."
                     )
         if self.test_draws and self.noise == 0 and not self.hard:
             raise InputError(
@@ -242,6 +253,7 @@ class GSINA(Method):
             solver=config.solver,
             iterations=config.iterations,
             hard=config.hard,
+            lowest_ratio=config.lowest_ratio,
             transport=config.transport,
         )
         if config.final_temperature is not None:

@@ -11,6 +11,7 @@ from gsina.errors import InputError, check_name
 from gsina.nn.checks import (
     Transport,
     check_graph,
+    check_lowest_ratio,
     check_numbers,
     check_reverse,
     check_scores,
@@ -21,7 +22,7 @@ from gsina.ops.budget import Budget, both_given
 from gsina.ops.compiled import Graphs, attend
 from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
 from gsina.ops.draws.systematic import systematic_sample
-from gsina.ops.edges import count_edges, reverse_edges, symmetrise
+from gsina.ops.edges import count_edges, edge_groups_of, reverse_edges, symmetrise
 from gsina.ops.groups import Groups
 from gsina.ops.host import widest
 from gsina.ops.instance_norm import standardise as standardise
@@ -96,6 +97,8 @@ class GraphSinkhornAttention(nn.Module):
             :func:`~gsina.ops.draws.systematic.systematic_sample` with the soft weights as
             probabilities, and with their gradient. A draw has as many edges as the soft weights add
             up to, rounded down or up.
+        lowest_ratio: If given, training draws the share of every graph, evenly from this one to 1,
+            so that one model knows all shares. Only with ``scope="graph"``.
         transport: ``exact``, or ``padded`` to reproduce numbers of the released research code: its
             plans are padded to the longest graph of the batch, see
             :mod:`gsina.ops.solvers.padded`, so that a graph's weights hang on its batch and do not
@@ -122,6 +125,7 @@ class GraphSinkhornAttention(nn.Module):
         iterations: int = 10,
         eps: float = 1e-6,
         hard: bool = False,
+        lowest_ratio: float | None = None,
         transport: Transport = "exact",
     ) -> None:
         super().__init__()
@@ -143,6 +147,7 @@ class GraphSinkhornAttention(nn.Module):
         self.iterations = iterations
         self.eps = eps
         self.hard = hard
+        self.lowest_ratio = check_lowest_ratio(lowest_ratio, scope)
 
     @property
     def temperature(self) -> float:
@@ -232,7 +237,7 @@ class GraphSinkhornAttention(nn.Module):
             )
         if isinstance(reverse, str):
             reverse = reverse_edges(edge_index, h.size(0))
-        graphs = edge_groups or _edge_groups(edge_index, batch, num_graphs)
+        graphs = edge_groups or edge_groups_of(edge_index, batch, num_graphs)
         groups = graphs if self.scope == "graph" else whole_batch(edge_index.size(1))
         scores = self.scorer(h, edge_index, graphs)
         if edge_groups is None:
@@ -244,16 +249,21 @@ class GraphSinkhornAttention(nn.Module):
         self, graphs: Graphs, num_graphs: int, batch: Tensor | None
     ) -> tuple[float | Tensor, float | Tensor]:
         """Shares of the groups ``[G]`` and of the nodes' groups ``[N]``; or one number for all."""
-        if self.budget.share is not None:
+        device = graphs.edge_index.device
+        if self.training and self.lowest_ratio is not None:
+            drawn = torch.rand(num_graphs, dtype=widest(device), device=device)
+            ratio = self.lowest_ratio + (1 - self.lowest_ratio) * drawn
+        elif self.budget.share is not None:
             return self.budget.share, self.budget.share
-        sizes = count_edges(graphs.groups, graphs.reverse, graphs.edge_index.device)
-        if self.scope == "batch":  # the mean size of its graphs, those of all processes included
-            sizes = sizes / graphs.groups.sum(sizes.new_full((1,), num_graphs)).clamp(min=1)
-        ratio = torch.as_tensor(self.budget.ratios(sizes))
+        else:
+            sizes = count_edges(graphs.groups, graphs.reverse, device)
+            if self.scope == "batch":  # the mean size of its graphs, those of all processes too
+                sizes = sizes / graphs.groups.sum(sizes.new_full((1,), num_graphs)).clamp(min=1)
+            ratio = torch.as_tensor(self.budget.ratios(sizes))
         if len(ratio) == 1:
             return ratio, ratio.expand(graphs.num_nodes)
         if batch is None:
-            raise InputError("a budget in edges needs the graph of every node; pass batch, too.")
+            raise InputError("shares per graph need the graph of every node; pass batch, too.")
         return ratio, ratio.index_select(0, batch)
 
     def select(
@@ -388,12 +398,3 @@ def node_attention(
     # From `isolated` on, a weight equal to it would share its gradient with the start.
     largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
     return torch.where(largest < 0, start, largest)
-
-
-def _edge_groups(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
-    num_edges = edge_index.size(1)
-    if batch is None:
-        return Groups.single(num_edges)
-    if num_graphs is None:
-        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
-    return Groups(batch.index_select(0, edge_index[0]), num_graphs, num_edges)

@@ -77,6 +77,19 @@ def check_graph(
         raise InputError("node embeddings must be finite, got NaN or infinite values.")
 
 
+def check_lowest_ratio(lowest: float | None, scope: str) -> float | None:
+    """The least share that training may draw; refuse what is none, or has no graphs to differ."""
+    if lowest is not None:
+        if not 0 < lowest <= 1:
+            raise InputError(f"lowest_ratio must lie in (0, 1], got {lowest}.")
+        if scope != "graph":
+            raise InputError(
+                f"got lowest_ratio={lowest} with scope={scope!r}, but shares are drawn per graph; "
+                "take scope='graph', or leave lowest_ratio out."
+            )
+    return lowest
+
+
 def check_scores(scores: Tensor) -> None:
     """Refuse scores that are not finite, of embeddings that are."""
     if not bool(scores.isfinite().all()):

@@ -36,6 +36,22 @@ def count_edges(groups: Groups, reverse: Tensor | None, device: torch.device | s
     return groups.sum(once)
 
 
+def edge_groups_of(edge_index: Tensor, batch: Tensor | None, num_graphs: int | None) -> Groups:
+    """The edges of each graph, from the graph of every node.
+
+    Args:
+        edge_index: Edges ``[2, E]``.
+        batch: Graph of every node ``[N]``; ``None`` for one graph.
+        num_graphs: Number of graphs; ``None`` for ``batch.max() + 1``.
+    """
+    num_edges = edge_index.size(1)
+    if batch is None:
+        return Groups.single(num_edges)
+    if num_graphs is None:
+        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
+    return Groups(batch.index_select(0, edge_index[0]), num_graphs, num_edges)
+
+
 def reverse_edges(edge_index: Tensor, num_nodes: int) -> Tensor | None:
     """Find the opposite edge of every edge.
 
