@@ -62,8 +62,10 @@ def test_trials_are_made_on_the_usual_draw_and_choices_on_that_of_the_column() -
     }
     for cell in cells:
         assert all("seed" not in trial.data.options for trial in cell.trials)
+        assert all(trial.data.options["validation"] == "middle" for trial in cell.trials)
         for trial, choice in zip(cell.trials, cell.choices, strict=True):
             assert settings_of(trial) == settings_of(choice)
+            assert "validation" not in choice.data.options
             draw = int(cell.column.rpartition(" ")[2])
             assert choice.data.options.get("seed", 0) == draw
 
