@@ -78,8 +78,10 @@ def default_recipe(
         part = changes.setdefault(parts[check_name(name, parts, "setting")], {})
         part[name] = value
     values = _merge(values, changes)
-    if auto or "budget" in settings_of_method:  # in place of the published ratio
+    if auto or "budget" in settings_of_method:  # in place of the recipe's ratio, and the reverse
         values["method"]["options"].pop("ratio", None)
+    if auto or "ratio" in settings_of_method:
+        values["method"]["options"].pop("budget", None)
     if method == "gsat":
         # GSAT may select an epoch only once its prior has settled.
         config = make_config(method, values["method"]["options"])
