@@ -36,7 +36,7 @@ def _add(
 
 _add(
     "asap",
-    "asap:ASAP",
+    "extracting.asap:ASAP",
     "Ranjan, Sanyal, Talukdar, ASAP: adaptive structure aware pooling for learning hierarchical "
     "graph representations, AAAI 2020",
     about="pools the nodes of whole graphs",
@@ -44,17 +44,17 @@ _add(
 for _version in ("v1", "v2"):
     _add(
         f"ciga{_version}",
-        "ciga:CIGA",
+        "extracting.ciga:CIGA",
         "Chen et al., Learning causally invariant representations for out-of-distribution "
         "generalization on graphs, NeurIPS 2022",
-        config=f"ciga:CIGA{_version}Config",
+        config=f"extracting.ciga:CIGA{_version}Config",
         label=f"CIGA{_version}",
         kinds=CLASSES,
         about=f"{SPLITS}, {CONTRASTS}",
     )
 _add(
     "cnc",
-    "cnc:CNC",
+    "risk.cnc:CNC",
     "Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for improving "
     "robustness to spurious correlations, ICML 2022",
     kinds=CLASSES,
@@ -63,21 +63,21 @@ _add(
 )
 _add(
     "dir",
-    "dir:DIR",
+    "extracting.dir:DIR",
     "Wu, Wang, Zhang, He, Chua, Discovering invariant rationales for graph neural networks, "
     "ICLR 2022",
     about=SPLITS,
 )
 _add(
     "eerm",
-    "eerm:EERM",
+    "nodes.eerm:EERM",
     "Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022",
     NODES,
     about="edits the neighbourhoods of nodes",
 )
 _add(
     "eiil",
-    "eiil:EIIL",
+    "risk.eiil:EIIL",
     "Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021",
     about=ACROSS_ENVIRONMENTS,
     graph_features=True,
@@ -92,13 +92,13 @@ _add(
 )
 _add(
     "gib",
-    "gib:GIB",
+    "extracting.gib:GIB",
     "Yu, Xu, Rong, Bian, Huang, He, Graph information bottleneck for subgraph recognition, "
     "ICLR 2021",
 )
 _add(
     "gsat",
-    "gsat:GSAT",
+    "extracting.gsat:GSAT",
     "Miao, Liu, Li, Interpretable and generalizable graph learning via stochastic attention "
     "mechanism, ICML 2022",
     graph_features=True,
@@ -113,7 +113,7 @@ _add(
 )
 _add(
     "ib-irm",
-    "ib_irm:IBIRM",
+    "risk.ib_irm:IBIRM",
     "Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution "
     "generalization, NeurIPS 2021",
     about=ACROSS_ENVIRONMENTS,
@@ -121,7 +121,7 @@ _add(
 )
 _add(
     "igm",
-    "igm:IGM",
+    "extracting.igm:IGM",
     "Jia et al., Graph invariant learning with subgraph co-mixup for out-of-distribution "
     "generalization, AAAI 2024",
     note="rebuilt from its paper; the released code does not run as it is",
@@ -129,14 +129,14 @@ _add(
 )
 _add(
     "irm",
-    "irm:IRM",
+    "risk.irm:IRM",
     "Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019",
     about=ACROSS_ENVIRONMENTS,
     graph_features=True,
 )
 _add(
     "sugar",
-    "sugar:SuGAr",
+    "extracting.sugar:SuGAr",
     "Liu et al., Subgraph aggregation for out-of-distribution generalization on graphs, AAAI 2025",
     label="SuGAr (reconstruction)",
     note="a reconstruction from an incomplete public description",
@@ -145,7 +145,7 @@ _add(
 )
 _add(
     "vrex",
-    "vrex:VREx",
+    "risk.vrex:VREx",
     "Krueger et al., Out-of-distribution generalization via risk extrapolation, ICML 2021",
     config="parts.environments:EnvironmentConfig",
     label="V-REx",
