@@ -27,7 +27,9 @@ Make = Callable[[Task], Method]
 #: Parameters that by design have no effect, by the end of their names: a shift in front of a norm.
 WITHOUT_EFFECT = {
     "gsina": ("scorer.first.bias", "scorer.second.bias", "scorer.last.bias"),
-    "gsat": ("scorer.first.bias", "scorer.second.bias"),
+    **dict.fromkeys(
+        ("gsat", "gmt-lin", "gmt-sam", "grea", "gala"), ("scorer.first.bias", "scorer.second.bias")
+    ),
 }
 
 

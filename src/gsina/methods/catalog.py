@@ -41,6 +41,14 @@ _add(
     "graph representations, AAAI 2020",
     about="pools the nodes of whole graphs",
 )
+_add(
+    "cal",
+    "extracting.cal:CAL",
+    "Sui, Wang, Wu, Lin, He, Chua, Causal attention for interpretable and generalizable graph "
+    "classification, KDD 2022",
+    kinds=CLASSES,
+    about="adds shortcuts of other graphs to whole graphs, of which it must know no class",
+)
 for _version in ("v1", "v2"):
     _add(
         f"ciga{_version}",
@@ -91,10 +99,34 @@ _add(
     graph_features=True,
 )
 _add(
+    "gala",
+    "extracting.gala:GALA",
+    "Chen et al., Does invariant graph learning via environment augmentation learn invariance?, "
+    "NeurIPS 2023",
+    kinds=CLASSES,
+    about=f"extracts subgraphs of whole graphs, {CONTRASTS}",
+)
+_add(
     "gib",
     "extracting.gib:GIB",
     "Yu, Xu, Rong, Bian, Huang, He, Graph information bottleneck for subgraph recognition, "
     "ICLR 2021",
+)
+for _version in ("Lin", "Sam"):
+    _add(
+        f"gmt-{_version.lower()}",
+        f"extracting.gmt:GMT{_version}",
+        "Chen, Bian, Han, Cheng, How interpretable are interpretable graph neural networks?, "
+        "ICML 2024",
+        label=f"GMT-{_version.lower()}",
+        graph_features=True,
+    )
+_add(
+    "grea",
+    "extracting.grea:GREA",
+    "Liu, Zhao, Xu, Luo, Jiang, Graph rationalization with environment-based augmentations, "
+    "KDD 2022",
+    about="replaces the environments of whole graphs",
 )
 _add(
     "gsat",
@@ -132,6 +164,14 @@ _add(
     "risk.irm:IRM",
     "Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019",
     about=ACROSS_ENVIRONMENTS,
+    graph_features=True,
+)
+_add(
+    "prune",
+    "extracting.prune:PrunE",
+    "Yao et al., Pruning spurious subgraphs for graph out-of-distribution generalization, "
+    "NeurIPS 2025",
+    label="PrunE",
     graph_features=True,
 )
 _add(

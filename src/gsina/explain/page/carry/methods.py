@@ -38,7 +38,7 @@ def describe_method(method: Method, store: Store) -> Described:
     """
     if isinstance(method, GSINA):
         return _gsina(method, store)
-    if isinstance(method, GSAT):
+    if isinstance(method, GSAT) and type(method).forward is GSAT.forward:
         return {
             "kind": "gsat",
             "scorer": _scorer(method.scorer, store),
