@@ -49,6 +49,15 @@ _add(
     kinds=CLASSES,
     about="adds shortcuts of other graphs to whole graphs, of which it must know no class",
 )
+_add(
+    "canet",
+    "nodes.canet:CaNet",
+    "Wu, Nie, Yang, Bao, Yan, Graph out-of-distribution generalization via causal intervention, "
+    "WWW 2024",
+    NODES,
+    label="CaNet",
+    about="infers environments of nodes",
+)
 for _version in ("v1", "v2"):
     _add(
         f"ciga{_version}",
