@@ -86,6 +86,15 @@ _add(
     about=SPLITS,
 )
 _add(
+    "disc",
+    "extracting.disc:DisC",
+    "Fan, Wang, Mo, Shi, Tang, Debiasing graph neural networks via learning disentangled causal "
+    "substructure, NeurIPS 2022",
+    label="DisC",
+    kinds=CLASSES,
+    about="swaps biased parts of whole graphs by their classes",
+)
+_add(
     "eerm",
     "nodes.eerm:EERM",
     "Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022",
