@@ -52,7 +52,7 @@ def test_shortcuts_come_from_other_graphs(monkeypatch: pytest.MonkeyPatch) -> No
     expected = task_loss(method.mixed(causal + shortcut[order]), batch, tiny.CLASSES)
     torch.testing.assert_close(method.loss(batch)["intervention"], 2 * expected)
     monkeypatch.undo()
-    drawn = {float(method.loss(batch)["intervention"]) for _ in range(5)}
+    drawn = {method.loss(batch)["intervention"].item() for _ in range(5)}
     assert len(drawn) > 1  # another order every time
 
 
@@ -83,7 +83,7 @@ def test_the_shortcut_forgets_the_label() -> None:
         states, attention = method._attend(batch)
         rest = Attention(1 - attention.edge, 1 - attention.node)
         shortcut = method._represent(method.shortcut, method.shortcut_norm, batch, states, rest)
-        found.append(float(ignorance_loss(method.shortcut.logits(shortcut), tiny.CLASSES)))
+        found.append(ignorance_loss(method.shortcut.logits(shortcut), tiny.CLASSES).item())
     assert found[1] < found[0] / 4
 
 

@@ -47,7 +47,7 @@ def test_other_groups_are_another_loss() -> None:
         terms = method.loss(batch)
         expected = 2 * contrastive_loss(states, *method._pairs(batch))
         torch.testing.assert_close(terms["contrast"], expected)
-        found.append(float(terms["contrast"]))
+        found.append(terms["contrast"].item())
     assert found[0] != pytest.approx(found[1])
 
 

@@ -56,10 +56,10 @@ def test_the_rationale_takes_on_its_size() -> None:
     for size in (0.2, 0.7):
         method = make(size=size, size_penalty=20.0, cycle=1)
         optimiser = torch.optim.Adam(method.parameters(), lr=0.01)
-        before = float(method.train().loss(batch)["size"])
+        before = method.train().loss(batch)["size"].item()
         for _ in range(60):
             method.step(batch, optimiser)
-        assert float(method.loss(batch)["size"]) < before / 2
+        assert method.loss(batch)["size"].item() < before / 2
         share = float(method.eval()(batch).attention.node.mean())
         assert share == pytest.approx(size, abs=0.12)
 
