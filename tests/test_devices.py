@@ -48,6 +48,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "cigav2": [{"contrast_on": "nodes"}, {"contrast_on": "misaligned"}],
     "dir": [{"predict_from": "raw"}],
+    "disc": [{"swap_epoch": 0}],
+    "gala": [{"ratio": 0.3}],
+    "prune": [{"pretraining": 0}],
+    "gmt-sam": [{"draws": 2, "attention": "node"}],
     "gib": [{"inner_steps": 4, "inner_patience": 2}],
     "irm": [{"form": "product"}],
 }

@@ -260,7 +260,9 @@ def test_a_sample_is_in_order_and_repeatable() -> None:
     assert scores.numel() == some.edge_index.size(1)
 
 
-@pytest.mark.parametrize("method", ["gsina", "gsat", "dir", "cigav1", "asap", "gib", "sugar"])
+@pytest.mark.parametrize(
+    "method", ["gsina", "gsat", "dir", "cigav1", "asap", "gib", "sugar", "gala", "cal"]
+)
 def test_methods_of_all_kinds_are_explained(method: str) -> None:
     graphs = tiny.ragged()
     torch.manual_seed(0)

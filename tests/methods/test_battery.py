@@ -17,9 +17,14 @@ from gsina.runs.published import default_recipe, usual_backbone
 
 #: Settings that only cost time here, or that keep a dozen graphs from being learned by heart.
 QUICK: dict[str, dict[str, Any]] = {
+    "gmt-sam": {"draws": 2, "refit_epoch": 1},
+    "disc": {"swap_epoch": 1, "swap": 1.0},
+    "grea": {"cycle": 1},
+    "prune": {"pretraining": 0},
     "gib": {"inner_steps": 5},
     "eiil": {"reference_epochs": 2},
     "cnc": {"reference_epochs": 2},
+    "gala": {"reference_epochs": 2},
     "sugar": {"members": 2},
     "ib-irm": {"bottleneck": 0.1},
 }

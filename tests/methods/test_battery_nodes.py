@@ -13,7 +13,11 @@ from gsina.methods import METHODS, build_method
 from gsina.nn.predictor import NetworkSpec
 
 NODE_METHODS = [name for name, entry in METHODS.items() if "node" in entry.levels]
-OPTIONS: dict[str, dict[str, Any]] = {"gsina": {"scorer": "plain"}, "eerm": {"edits": 1}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "gsina": {"scorer": "plain"},
+    "eerm": {"edits": 1},
+    "canet": {"estimator": "graph"},
+}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__[len("check_") :])

@@ -54,7 +54,11 @@ def node_graph() -> Data:
 
 
 @pytest.mark.parametrize(
-    "method", ["gsina", "gsat", "dir", "cigav1", "gib", "erm", "asap", "sugar"]
+    "method",
+    [
+        *("gsina", "gsat", "dir", "cigav1", "gib", "erm", "asap", "sugar"),
+        *("gmt-lin", "gmt-sam", "gala", "grea", "prune", "cal", "disc"),
+    ],
 )
 def test_every_method_explains(method: str) -> None:
     graphs = tiny.ragged(undirected=True)

@@ -6,6 +6,7 @@ import pytest
 
 from gsina.datasets.catalog import DATASETS
 from gsina.methods import METHODS
+from gsina.models.plan import first_epoch
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.published import default_recipe, usual_backbone
 from gsina.runs.recipe import Recipe
@@ -39,6 +40,34 @@ def test_gsat_counts_epochs_once_its_prior_is_final(backbone):
     assert recipe.selection.rule == "strict-best"
     assert config.prior(first) == config.final_ratio
     assert config.prior(first - 1) > config.final_ratio
+
+
+@pytest.mark.parametrize(
+    ("backbone", "bias", "expected"),
+    [
+        ("gin", 0.5, {"draws": 80, "keep": 0.8, "information": 0.5}),
+        ("gin", 0.9, {"draws": 200, "keep": 0.5, "information": 0.1}),
+        ("pna", 0.7, {"draws": 100, "keep": 0.3, "final_ratio": 0.8, "warm": True}),
+    ],
+)
+def test_both_stages_of_gmt_have_all_epochs(backbone, bias, expected):
+    recipe = default_recipe("spmotif", backbone, "gmt-sam", data={"bias": bias})
+    options = recipe.method.options
+    assert expected.items() <= options.items()
+    assert recipe.optimiser.epochs == 2 * options["refit_epoch"]
+    assert first_epoch("gmt-sam", options) == options["refit_epoch"]
+
+
+def test_settings_of_the_newer_peers():
+    gala = default_recipe("drugood-ec50-size", "ogb-gin", "gala")
+    assert gala.method.options == {"contrast": 8.0, "clusters": 2}
+    assert gala.backbone.options["dropout"] == 0.5
+    assert default_recipe("ogbg-molhiv", "gin", "grea").method.options == {"size": 0.1}
+    assert default_recipe("ogbg-molbbbp", "gin", "grea").method.options == {"size": 0.2}
+    assert default_recipe("ogbg-molbbbp", "gin", "prune").method.options["lowest"] == 0.5
+    canet = default_recipe("twitch", "gcn", "canet")
+    assert canet.method.options["temperature"] == 3.0
+    assert canet.optimiser.epochs == 500
 
 
 def test_the_plain_network_counts_every_epoch():

@@ -36,25 +36,42 @@ def _add(
 
 _add(
     "asap",
-    "asap:ASAP",
+    "extracting.asap:ASAP",
     "Ranjan, Sanyal, Talukdar, ASAP: adaptive structure aware pooling for learning hierarchical "
     "graph representations, AAAI 2020",
     about="pools the nodes of whole graphs",
 )
+_add(
+    "cal",
+    "extracting.cal:CAL",
+    "Sui, Wang, Wu, Lin, He, Chua, Causal attention for interpretable and generalizable graph "
+    "classification, KDD 2022",
+    kinds=CLASSES,
+    about="adds shortcuts of other graphs to whole graphs, of which it must know no class",
+)
+_add(
+    "canet",
+    "nodes.canet:CaNet",
+    "Wu, Nie, Yang, Bao, Yan, Graph out-of-distribution generalization via causal intervention, "
+    "WWW 2024",
+    NODES,
+    label="CaNet",
+    about="infers environments of nodes",
+)
 for _version in ("v1", "v2"):
     _add(
         f"ciga{_version}",
-        "ciga:CIGA",
+        "extracting.ciga:CIGA",
         "Chen et al., Learning causally invariant representations for out-of-distribution "
         "generalization on graphs, NeurIPS 2022",
-        config=f"ciga:CIGA{_version}Config",
+        config=f"extracting.ciga:CIGA{_version}Config",
         label=f"CIGA{_version}",
         kinds=CLASSES,
         about=f"{SPLITS}, {CONTRASTS}",
     )
 _add(
     "cnc",
-    "cnc:CNC",
+    "risk.cnc:CNC",
     "Zhang, Sohoni, Zhang, Finn, Re, Correct-N-Contrast: a contrastive approach for improving "
     "robustness to spurious correlations, ICML 2022",
     kinds=CLASSES,
@@ -63,21 +80,30 @@ _add(
 )
 _add(
     "dir",
-    "dir:DIR",
+    "extracting.dir:DIR",
     "Wu, Wang, Zhang, He, Chua, Discovering invariant rationales for graph neural networks, "
     "ICLR 2022",
     about=SPLITS,
 )
 _add(
+    "disc",
+    "extracting.disc:DisC",
+    "Fan, Wang, Mo, Shi, Tang, Debiasing graph neural networks via learning disentangled causal "
+    "substructure, NeurIPS 2022",
+    label="DisC",
+    kinds=CLASSES,
+    about="swaps biased parts of whole graphs by their classes",
+)
+_add(
     "eerm",
-    "eerm:EERM",
+    "nodes.eerm:EERM",
     "Wu et al., Handling distribution shifts on graphs: an invariance perspective, ICLR 2022",
     NODES,
     about="edits the neighbourhoods of nodes",
 )
 _add(
     "eiil",
-    "eiil:EIIL",
+    "risk.eiil:EIIL",
     "Creager, Jacobsen, Zemel, Environment inference for invariant learning, ICML 2021",
     about=ACROSS_ENVIRONMENTS,
     graph_features=True,
@@ -91,14 +117,38 @@ _add(
     graph_features=True,
 )
 _add(
+    "gala",
+    "extracting.gala:GALA",
+    "Chen et al., Does invariant graph learning via environment augmentation learn invariance?, "
+    "NeurIPS 2023",
+    kinds=CLASSES,
+    about=f"extracts subgraphs of whole graphs, {CONTRASTS}",
+)
+_add(
     "gib",
-    "gib:GIB",
+    "extracting.gib:GIB",
     "Yu, Xu, Rong, Bian, Huang, He, Graph information bottleneck for subgraph recognition, "
     "ICLR 2021",
 )
+for _version in ("Lin", "Sam"):
+    _add(
+        f"gmt-{_version.lower()}",
+        f"extracting.gmt:GMT{_version}",
+        "Chen, Bian, Han, Cheng, How interpretable are interpretable graph neural networks?, "
+        "ICML 2024",
+        label=f"GMT-{_version.lower()}",
+        graph_features=True,
+    )
+_add(
+    "grea",
+    "extracting.grea:GREA",
+    "Liu, Zhao, Xu, Luo, Jiang, Graph rationalization with environment-based augmentations, "
+    "KDD 2022",
+    about="replaces the environments of whole graphs",
+)
 _add(
     "gsat",
-    "gsat:GSAT",
+    "extracting.gsat:GSAT",
     "Miao, Liu, Li, Interpretable and generalizable graph learning via stochastic attention "
     "mechanism, ICML 2022",
     graph_features=True,
@@ -113,7 +163,7 @@ _add(
 )
 _add(
     "ib-irm",
-    "ib_irm:IBIRM",
+    "risk.ib_irm:IBIRM",
     "Ahuja et al., Invariance principle meets information bottleneck for out-of-distribution "
     "generalization, NeurIPS 2021",
     about=ACROSS_ENVIRONMENTS,
@@ -121,7 +171,7 @@ _add(
 )
 _add(
     "igm",
-    "igm:IGM",
+    "extracting.igm:IGM",
     "Jia et al., Graph invariant learning with subgraph co-mixup for out-of-distribution "
     "generalization, AAAI 2024",
     note="rebuilt from its paper; the released code does not run as it is",
@@ -129,14 +179,22 @@ _add(
 )
 _add(
     "irm",
-    "irm:IRM",
+    "risk.irm:IRM",
     "Arjovsky, Bottou, Gulrajani, Lopez-Paz, Invariant risk minimization, 2019",
     about=ACROSS_ENVIRONMENTS,
     graph_features=True,
 )
 _add(
+    "prune",
+    "extracting.prune:PrunE",
+    "Yao et al., Pruning spurious subgraphs for graph out-of-distribution generalization, "
+    "NeurIPS 2025",
+    label="PrunE",
+    graph_features=True,
+)
+_add(
     "sugar",
-    "sugar:SuGAr",
+    "extracting.sugar:SuGAr",
     "Liu et al., Subgraph aggregation for out-of-distribution generalization on graphs, AAAI 2025",
     label="SuGAr (reconstruction)",
     note="a reconstruction from an incomplete public description",
@@ -145,7 +203,7 @@ _add(
 )
 _add(
     "vrex",
-    "vrex:VREx",
+    "risk.vrex:VREx",
     "Krueger et al., Out-of-distribution generalization via risk extrapolation, ICML 2021",
     config="parts.environments:EnvironmentConfig",
     label="V-REx",

@@ -119,11 +119,27 @@ def graph_features(batch: Batch) -> Tensor:
     return batch.graph_attr
 
 
-def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
-    """Node states ``[N, H]`` of a batch by any PyG network."""
+def embed(
+    network: nn.Module,
+    batch: Batch,
+    edge_weight: Tensor | None = None,
+    *,
+    first_only: bool = False,
+) -> Tensor:
+    """Node states ``[N, H]`` of a batch by any PyG network.
+
+    Args:
+        network: The network.
+        batch: The graphs.
+        edge_weight: Weight of every edge's messages ``[E]``; ``None`` for none.
+        first_only: Weigh only those of the first layer.
+    """
 
     def run(x: Tensor, weight: Tensor | None) -> Tensor:
-        with counted_nodes(batch.inside), weighted_messages(network, weight, batch.edge_index):
+        with (
+            counted_nodes(batch.inside),
+            weighted_messages(network, weight, batch.edge_index, first_only=first_only),
+        ):
             return run_network(
                 network,
                 x,

@@ -18,7 +18,11 @@ from gsina.nn.network import forward_names
 
 @contextmanager
 def weighted_messages(
-    network: nn.Module, weights: Tensor | None, edge_index: Tensor | None = None
+    network: nn.Module,
+    weights: Tensor | None,
+    edge_index: Tensor | None = None,
+    *,
+    first_only: bool = False,
 ) -> Iterator[None]:
     """Multiply the message of every edge by its weight, in every layer of ``network``.
 
@@ -48,6 +52,7 @@ def weighted_messages(
         edge_index: The graph that the weights belong to ``[2, E]``. By default what ``network`` is
             called with: its argument ``edge_index``, or the attribute of that name of another
             argument, such as ``data``.
+        first_only: Weigh the messages of the first layer only, in the order of the modules.
 
     Raises:
         InputError: There is not one weight per edge, a layer works on another graph (pooling,
@@ -63,7 +68,8 @@ def weighted_messages(
         else:
             hook = network.register_forward_pre_hook(weighting.before_network, with_kwargs=True)
             hooks.enter_context(hook)
-        for layer in _layers(network):
+        layers = _layers(network)
+        for layer in layers[:1] if first_only else layers:
             if isinstance(layer, NeighbourSum):
                 hook = layer.register_forward_pre_hook(weighting.before_sum, with_kwargs=True)
                 hooks.enter_context(hook)

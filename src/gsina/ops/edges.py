@@ -19,6 +19,19 @@ def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
     return values if reverse is None else (values + values.index_select(0, reverse)) / 2
 
 
+def share_first(values: Tensor, reverse: Tensor | None) -> Tensor:
+    """Give the two directions of every edge the value of the earlier one ``[E]``, such as a draw.
+
+    Args:
+        values: One value per edge.
+        reverse: From :func:`reverse_edges`; ``None`` leaves all as it is.
+    """
+    if reverse is None:
+        return values
+    position = torch.arange(values.numel(), device=values.device)
+    return values.index_select(0, torch.minimum(reverse, position))
+
+
 def count_edges(groups: Groups, reverse: Tensor | None, device: torch.device | str) -> Tensor:
     """Edges of each group ``[G]``, the two directions of an undirected one counted once.
 

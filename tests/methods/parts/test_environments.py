@@ -12,7 +12,6 @@ import tiny
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods.base import label_loss
-from gsina.methods.irm import IRM, IRMConfig
 from gsina.methods.parts.environments import (
     EnvironmentConfig,
     assign_environments,
@@ -21,6 +20,7 @@ from gsina.methods.parts.environments import (
     environment_risks,
     loss_slopes,
 )
+from gsina.methods.risk.irm import IRM, IRMConfig
 from gsina.nn.predictor import NetworkSpec
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8, "dropout": 0.0})

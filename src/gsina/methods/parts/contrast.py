@@ -37,6 +37,25 @@ def pairs(number: Tensor) -> tuple[Tensor, Tensor]:
     return both & equal & ~alone, both & ~equal
 
 
+def telling_pairs(same: Tensor, different: Tensor, mixed_up: Tensor) -> tuple[Tensor, Tensor]:
+    """The pairs that a network which follows what is spurious gets wrong.
+
+    Args:
+        same: Pairs of one class ``[G, G]``, bool.
+        different: Pairs of two classes.
+        mixed_up: Pairs that such a network takes for alike.
+
+    Returns:
+        Positives, of one class and told apart, and negatives, of two classes and mixed up; all
+        pairs of the kind where there is none.
+    """
+    positive, negative = same & ~mixed_up, different & mixed_up
+    return (
+        torch.where(positive.any(), positive, same),
+        torch.where(negative.any(), negative, different),
+    )
+
+
 def contrastive_loss(
     states: Tensor, positive: Tensor, negative: Tensor, temperature: float = 1.0
 ) -> Tensor:

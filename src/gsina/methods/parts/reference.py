@@ -1,7 +1,8 @@
-"""The first stage of EIIL and CNC: a plain network whose mistakes are informative."""
+"""The first stage of EIIL, CNC and GALA: a plain network whose mistakes are informative."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gsina.errors import check_range
+from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import PlainMethod, task_loss
@@ -73,15 +75,31 @@ def train_reference(
         reference.requires_grad_(False)
 
 
-@torch.no_grad()
 def reference_logits(reference: Predictor, train: PackedGraphs, batch_size: int) -> Tensor:
     """Logits ``[G, outputs]`` of all graphs in evaluation mode, on the CPU."""
+    return _of_all(reference, reference, train, batch_size)
+
+
+def reference_states(reference: Predictor, train: PackedGraphs, batch_size: int = 128) -> Tensor:
+    """States ``[G, H]`` of all graphs in front of the head, in evaluation mode, on the CPU."""
+    return _of_all(reference, reference.represent, train, batch_size)
+
+
+@torch.no_grad()
+def _of_all(
+    reference: Predictor, compute: Callable[[Batch], Tensor], train: PackedGraphs, batch_size: int
+) -> Tensor:
     device = next(reference.parameters()).device
     training = reference.training
     reference.eval()
-    logits = [reference(batch.to(device)) for batch in train.batches(batch_size)]
+    found = [compute(batch.to(device)) for batch in train.batches(batch_size)]
     reference.train(training)
-    return torch.cat(logits).cpu()
+    return torch.cat(found).cpu()
+
+
+def predictions(logits: Tensor, task: Task) -> Tensor:
+    """Predicted labels, in the form of the task's labels."""
+    return logits.argmax(1) if task.kind == "multiclass" else (logits > 0).to(logits.dtype)
 
 
 class WithReference(PlainMethod):

@@ -13,7 +13,7 @@ from gsina.nn.attention import Attention
 from gsina.nn.predictor import Predictor, embed
 from gsina.nn.scorer import make_scorer
 from gsina.nn.subgraph import edge_subgraph
-from gsina.ops.edges import symmetrise
+from gsina.ops.edges import share_first, symmetrise
 from gsina.ops.hard_top_r import hard_top_r
 
 
@@ -88,8 +88,4 @@ def with_features(batch: Batch, predict_from: str, states: Tensor) -> Batch:
 
 def logistic_noise(batch: Batch, like: Tensor) -> Tensor:
     """Standard logistic noise ``[E]``, the same for both directions of an edge."""
-    noise = torch.logit(torch.rand_like(like), eps=1e-10)
-    if batch.reverse is None:
-        return noise
-    position = torch.arange(batch.num_edges, device=noise.device)
-    return noise.index_select(0, torch.minimum(batch.reverse, position))
+    return share_first(torch.logit(torch.rand_like(like), eps=1e-10), batch.reverse)

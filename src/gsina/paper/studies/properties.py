@@ -12,8 +12,8 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import Method
-from gsina.methods.dir import DIR
-from gsina.methods.gsat import GSAT
+from gsina.methods.extracting.dir import DIR
+from gsina.methods.extracting.gsat import GSAT
 from gsina.methods.gsina import GSINA
 from gsina.nn.scorer import NormedScorer, PairScorer, PlainScorer
 from gsina.ops.hard_top_r import hard_top_r

@@ -13,7 +13,7 @@ from gsina.explain.page.carry.backbones import Described, describe_backbone
 from gsina.explain.page.carry.store import Store
 from gsina.methods.base import Method, PlainMethod
 from gsina.methods.ensemble import Ensemble
-from gsina.methods.gsat import GSAT
+from gsina.methods.extracting.gsat import GSAT
 from gsina.methods.gsina import GSINA
 from gsina.methods.trees import WithTrees
 from gsina.nn.attention import GraphSinkhornAttention
@@ -38,7 +38,7 @@ def describe_method(method: Method, store: Store) -> Described:
     """
     if isinstance(method, GSINA):
         return _gsina(method, store)
-    if isinstance(method, GSAT):
+    if isinstance(method, GSAT) and type(method).forward is GSAT.forward:
         return {
             "kind": "gsat",
             "scorer": _scorer(method.scorer, store),

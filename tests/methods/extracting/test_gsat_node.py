@@ -11,7 +11,7 @@ import torch
 import tiny
 from check_method import CHECKS, Make
 from gsina.graphs.task import Task
-from gsina.methods.gsat import GSAT, GSATConfig
+from gsina.methods.extracting.gsat import GSAT, GSATConfig
 from gsina.molecules.features import ATOM_FEATURE_SIZES
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec

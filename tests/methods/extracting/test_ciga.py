@@ -12,7 +12,7 @@ import torch.nn.functional as F
 import tiny
 from gsina.graphs.task import Task
 from gsina.methods import build_method
-from gsina.methods.ciga import CIGA, CIGAv1Config, CIGAv2Config, hinge
+from gsina.methods.extracting.ciga import CIGA, CIGAv1Config, CIGAv2Config, hinge
 from gsina.methods.parts.contrast import class_contrast
 from gsina.nn.predictor import NetworkSpec
 

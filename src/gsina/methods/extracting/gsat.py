@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
@@ -97,7 +97,7 @@ class GSAT(Method):
         )
 
     @classmethod
-    def build(cls, spec: NetworkSpec, task: Task, config: GSATConfig) -> GSAT:
+    def build(cls, spec: NetworkSpec, task: Task, config: GSATConfig) -> Self:
         """A fresh model."""
         predictor = spec.predictor(task)
         return cls(predictor, predictor.backbone.out_channels, task, config)
@@ -109,11 +109,7 @@ class GSAT(Method):
     def loss(self, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
         """Prediction loss and information loss."""
         output, alpha = self._predict(batch)
-        r = self.config.prior(epoch)
-        divergence = alpha * torch.log(alpha / r + 1e-6) + (1 - alpha) * torch.log(
-            (1 - alpha) / (1 - r + 1e-6) + 1e-6
-        )
-        information = divergence.sum() / max(alpha.numel(), 1)
+        information = information_loss(alpha, self.config.prior(epoch))
         return {
             "prediction": task_loss(output.logits, batch, self.task),
             "information": self.config.information * information,
@@ -121,21 +117,39 @@ class GSAT(Method):
 
     def _predict(self, batch: Batch) -> tuple[Output, Tensor]:
         """The output, and the attention as sampled: one number per node, or a directed edge."""
-        h = self.predictor.embed(batch)
-        if self.config.attention == "node":
-            alpha = self._sample(self.scorer(h, batch.node_groups))
-            source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
-            attention = Attention(source * target, alpha)
-        else:
-            scores: Tensor = self.scorer(h, batch.edge_index, batch.edge_groups)
-            alpha = self._sample(scores)
-            shared = symmetrise(scores.detach(), batch.reverse)
-            attention = Attention(symmetrise(alpha, batch.reverse), None, shared)
+        scores = self._score(batch)
+        alpha = self._sample(scores)
+        attention = self._attend(alpha, scores, batch)
         logits = self.predictor(batch, Attention(attention.edge))
         return Output(logits, attention), alpha
+
+    def _score(self, batch: Batch) -> Tensor:
+        """One score per node, or per directed edge."""
+        h = self.predictor.embed(batch)
+        if self.config.attention == "node":
+            scores: Tensor = self.scorer(h, batch.node_groups)
+        else:
+            scores = self.scorer(h, batch.edge_index, batch.edge_groups)
+        return scores
+
+    def _attend(self, alpha: Tensor, scores: Tensor, batch: Batch) -> Attention:
+        """The attention of edges, and of nodes if these are scored."""
+        if self.config.attention == "node":
+            source, target = alpha.index_select(0, batch.edge_index.reshape(-1)).view(2, -1)
+            return Attention(source * target, alpha)
+        shared = symmetrise(scores.detach(), batch.reverse)
+        return Attention(symmetrise(alpha, batch.reverse), None, shared)
 
     def _sample(self, scores: Tensor) -> Tensor:
         if not self.training:
             return torch.sigmoid(scores)
         noise = torch.logit(torch.rand_like(scores), eps=1e-10)
         return torch.sigmoid((scores + noise) / self.config.temperature)
+
+
+def information_loss(alpha: Tensor, prior: float) -> Tensor:
+    """Mean divergence of attention ``[N]`` from a Bernoulli prior; 0 if there is nothing."""
+    divergence = alpha * torch.log(alpha / prior + 1e-6) + (1 - alpha) * torch.log(
+        (1 - alpha) / (1 - prior + 1e-6) + 1e-6
+    )
+    return divergence.sum() / max(alpha.numel(), 1)

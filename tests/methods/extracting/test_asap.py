@@ -10,7 +10,7 @@ from torch_geometric.nn import ASAPooling as PygASAPooling
 
 import tiny
 from gsina.graphs.packed import PackedGraphs
-from gsina.methods.asap import ASAP, ASAPConfig, ASAPooling
+from gsina.methods.extracting.asap import ASAP, ASAPConfig, ASAPooling
 from gsina.nn.predictor import NetworkSpec
 
 CHANNELS = 6

@@ -10,7 +10,7 @@ from torch import Tensor
 from gsina.errors import check_range
 from gsina.graphs.batch import Batch
 from gsina.methods.base import task_loss
-from gsina.methods.irm import IRM, IRMConfig
+from gsina.methods.risk.irm import IRM, IRMConfig
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class IBIRM(IRM):
         CE + lambda sum_e g_e^2 + bottleneck * mean_k Var_i z_ik.
 
     A small variance stands for little information, as the entropy of a Gaussian grows with it. See
-    :class:`~gsina.methods.irm.IRM` for g_e, for the environments, and for what the CIGA
+    :class:`~gsina.methods.risk.irm.IRM` for g_e, for the environments, and for what the CIGA
     benchmark's release does otherwise.
     """
 

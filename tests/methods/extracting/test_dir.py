@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import tiny
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
-from gsina.methods.dir import DIR, DIRConfig
+from gsina.methods.extracting.dir import DIR, DIRConfig
 from gsina.nn.predictor import NetworkSpec, Predictor
 from gsina.ops.groups import Groups
 from gsina.ops.hard_top_r import hard_top_r

@@ -13,7 +13,7 @@ import tiny_nodes
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods import build_method
-from gsina.methods.eerm import EERM, Editors, EERMConfig, View, flip_edges
+from gsina.methods.nodes.eerm import EERM, Editors, EERMConfig, View, flip_edges
 from gsina.nn.predictor import NetworkSpec
 
 

@@ -13,9 +13,9 @@ from torch import Tensor
 
 import tiny
 from gsina.graphs.task import Task
-from gsina.methods.cnc import CNC, CNCConfig, predictions
 from gsina.methods.parts.contrast import class_contrast, class_numbers, contrastive_loss, pairs
-from gsina.methods.parts.reference import reference_logits
+from gsina.methods.parts.reference import predictions, reference_logits
+from gsina.methods.risk.cnc import CNC, CNCConfig
 from gsina.nn.predictor import NetworkSpec
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8, "dropout": 0.0})

@@ -11,9 +11,9 @@ from gsina.errors import check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.irm import FORMS, irm_penalty
 from gsina.methods.parts.environments import AcrossEnvironments, loss_slopes
 from gsina.methods.parts.reference import ReferenceConfig, WithReference
+from gsina.methods.risk.irm import FORMS, irm_penalty
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class EIIL(WithReference, AcrossEnvironments):
        ``(sum_i s_i g_i)^2 + (sum_i (1 - s_i) g_i)^2``. That is convex in ``sum_i s_i g_i``, so the
        best s puts all graphs of positive slope into one environment and all others into the other:
        no ascent is needed.
-    3. IRM (:class:`~gsina.methods.irm.IRM`) on these two environments.
+    3. IRM (:class:`~gsina.methods.risk.irm.IRM`) on these two environments.
 
     Unlike the CIGA benchmark's release, which infers environments again in every batch, from the
     model that is being trained, by 20 small steps that hardly move them from their random start,

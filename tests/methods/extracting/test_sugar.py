@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 import tiny
 from gsina.methods import METHODS
-from gsina.methods.sugar import SuGAr, SuGArConfig, keep_edges, sample_edges, similarity
+from gsina.methods.extracting.sugar import SuGAr, SuGArConfig, keep_edges, sample_edges, similarity
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.edges import reverse_edges
 

@@ -14,7 +14,7 @@ from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods.base import task_loss
 from gsina.methods.parts import contrast
-from gsina.methods.parts.reference import ReferenceConfig, WithReference
+from gsina.methods.parts.reference import ReferenceConfig, WithReference, predictions
 from gsina.nn.predictor import Predictor
 
 
@@ -95,13 +95,4 @@ class CNC(WithReference):
             mixed_up = environment.unsqueeze(0) == environment.unsqueeze(1)
         else:
             mixed_up = environment.unsqueeze(0) == 0
-        positive, negative = same & ~mixed_up, different & mixed_up
-        return (
-            torch.where(positive.any(), positive, same),
-            torch.where(negative.any(), negative, different),
-        )
-
-
-def predictions(logits: Tensor, task: Task) -> Tensor:
-    """Predicted labels, in the form of the task's labels."""
-    return logits.argmax(1) if task.kind == "multiclass" else (logits > 0).to(logits.dtype)
+        return contrast.telling_pairs(same, different, mixed_up)

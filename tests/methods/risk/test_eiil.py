@@ -12,8 +12,8 @@ from torch import Tensor
 
 import tiny
 from gsina.graphs.task import Task
-from gsina.methods.eiil import EIIL, EIILConfig, worst_environments
 from gsina.methods.parts.environments import loss_slopes
+from gsina.methods.risk.eiil import EIIL, EIILConfig, worst_environments
 from gsina.nn.predictor import NetworkSpec
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8})

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import tiny
 from gsina.methods.base import Method
-from gsina.methods.gib import GIB, GIBConfig, information_bound
+from gsina.methods.extracting.gib import GIB, GIBConfig, information_bound
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.connectivity import node_connectivity_loss
 from gsina.ops.groups import Groups
@@ -105,7 +105,7 @@ def test_the_inner_loop_ends_when_the_bound_does_not_grow(
         seen.append(0)
         return -len(seen) + 0 * estimator(torch.cat([graph, subgraph], dim=1)).sum()
 
-    monkeypatch.setattr("gsina.methods.gib.information_bound", falling)
+    monkeypatch.setattr("gsina.methods.extracting.gib.information_bound", falling)
     gib._train_estimator(torch.randn(4, 64), torch.randn(4, 64))
     assert len(seen) == calls
 

@@ -9,7 +9,7 @@ import torch
 
 import tiny
 from gsina.graphs.packed import PackedGraphs
-from gsina.methods.igm import IGM, IGMConfig
+from gsina.methods.extracting.igm import IGM, IGMConfig
 from gsina.methods.parts.mixing import join_parts, partners
 from gsina.nn.predictor import NetworkSpec
 from gsina.nn.subgraph import edge_subgraph

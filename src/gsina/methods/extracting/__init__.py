@@ -1,0 +1,1 @@
+"""Methods that extract a part of every graph, one file each."""

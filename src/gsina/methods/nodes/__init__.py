@@ -1,0 +1,1 @@
+"""Methods for labels of nodes only, one file each."""
