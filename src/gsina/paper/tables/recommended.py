@@ -32,9 +32,8 @@ DRAWS = (2027, 2028, 2026, 0)
 SHARED = {"average": 0.99, "resample": "shortcuts"}
 #: GSINA begins with most of the edges: from half of them on, single seeds never found the motif.
 FROM_ALL = {"initial_ratio": 0.9, "anneal_epochs": 10}
-#: GSINA that knows every share, and is asked for a number of edges. Shares that change in every
-#: step make the noise needless.
-ANY_SHARE = {"lowest_ratio": 0.1, "noise": 0.0}
+#: GSINA that knows every share, and is asked for a number of edges.
+ANY_SHARE = {"lowest_ratio": 0.1, "budget": 8}
 #: A predictor of one layer that follows the extractor's.
 FOLLOWED = EMBEDDING | {"predictor_layers": 1}
 DEPTHS, RATES = (4,), (1e-3, 3e-3)
@@ -48,14 +47,14 @@ LAYERS = {
 
 def start() -> Row:
     """Where the ideas start from."""
-    options = {"budget": 16, "scorer": "plain"} | RAW | ANY_SHARE
+    options = {"scorer": "plain"} | RAW | ANY_SHARE
     return Row("start", "gsina", 4, options, "max", optimiser=SHARED, data=MIDDLE)
 
 
 def ideas() -> Table:
     """One change at a time to GSINA, on validation graphs."""
     first = start()
-    half = {"budget": None, "lowest_ratio": None, "ratio": 0.5, "noise": 1.0}
+    half = {"budget": None, "lowest_ratio": None, "ratio": 0.5}
 
     def change(label: str, options: dict[str, Any] | None = None, **other: Any) -> Row:
         settings = first.options | (options or {})
@@ -63,12 +62,12 @@ def ideas() -> Table:
         return replace(first, label=label, options=settings, **other)
 
     rows = [
-        change("start: raw, 16 edges, all shares, no noise, plain scorer, 4 layers, max"),
-        change("8 edges", {"budget": 8}),
+        change("start: raw, 8 edges of any share, plain scorer, 4 layers, max"),
+        change("16 edges", {"budget": 16}),
         change("r 0.5 from 0.9 on", half | FROM_ALL),
         change("r 0.5", half),
-        change("16 edges from the beginning", {"lowest_ratio": None, "noise": 1.0}),
-        change("16 edges, from 30 on", {"lowest_ratio": None, "noise": 1.0, "initial_budget": 30}),
+        change("8 edges from the beginning", {"lowest_ratio": None}),
+        change("8 edges, from 30 on", {"lowest_ratio": None, "initial_budget": 30}),
         change("shares from 0.25 on", {"lowest_ratio": 0.25}),
         change("any share, r 0.5 in evaluation", {"budget": None, "ratio": 0.5}),
         change("embedding, 2 and 2 layers", EMBEDDING, layers=2),
@@ -84,8 +83,8 @@ def ideas() -> Table:
         change("quadratic", {"regulariser": "quadratic"}),
         change("hard draws", {"hard": True}),
         change("hard draws, 8 at test time", {"hard": True, "test_draws": 8}),
-        change("noise 1, 8 draws at test time", {"noise": 1.0, "test_draws": 8}),
-        change("noise 1", {"noise": 1.0}),
+        change("8 draws at test time", {"test_draws": 8}),
+        change("no noise", {"noise": 0.0}),
         change("lowest weights aligned", {"alignment": 1.0}),
         change("refit from epoch 25 on", {"refit_epoch": 24}),
         change("three members", ensemble=3),
@@ -133,8 +132,8 @@ def recommended() -> Table:
         "training and test in size; what is reported has validation graphs of training's size. "
         "Depth is what a row has between features and answer: of DIR that reads the embedding "
         "either network has half of it.",
-        "GSINA is trained with all shares from 0.1 on, without noise, and asked for a number of "
-        "edges.",
+        "GSINA: half of the edges, from nine tenths down, or all shares from 0.1 on in training and "
+        "eight edges in evaluation.",
         "Draws 2027 and 2028 were made after the recipe was chosen; rank by them. Draw 2026 had "
         "been looked at with an older recipe (r = 0.5), draw 0 is that of the other tables.",
     )
@@ -190,7 +189,8 @@ def _printed(name: str, backbone: str, bias: float) -> PaperNumber | None:
 
 def candidates() -> dict[str, list[Row]]:
     """Four recipes per method: two learning rates, two values of its own."""
-    gsina = {"scorer": "plain"} | RAW | ANY_SHARE
+    gsina = {"scorer": "plain"} | RAW
+    half = {"ratio": 0.5} | FROM_ALL
 
     def rows(method: str, *own: tuple[dict[str, Any], dict[str, Any], str]) -> list[Row]:
         return [
@@ -207,7 +207,7 @@ def candidates() -> dict[str, list[Row]]:
         ]
 
     return {
-        "GSINA": rows("gsina", *((gsina | {"budget": edges}, {}, "raw") for edges in (8, 16))),
+        "GSINA": rows("gsina", *((gsina | own, {}, "raw") for own in (ANY_SHARE, half))),
         "plain network": rows("erm", ({}, {"dropout": 0.3}, "raw"), ({}, {"dropout": 0.1}, "raw")),
         "GSAT": rows("gsat", ({"final_ratio": 0.5}, {}, "raw"), ({"final_ratio": 0.7}, {}, "raw")),
         "DIR": rows("dir", (EMBEDDING, {}, "halves"), (RAW, {}, "raw")),
