@@ -132,8 +132,8 @@ def recommended() -> Table:
         "training and test in size; what is reported has validation graphs of training's size. "
         "Depth is what a row has between features and answer: of DIR that reads the embedding "
         "either network has half of it.",
-        "GSINA: half of the edges, from nine tenths down, or all shares from 0.1 on in training and "
-        "eight edges in evaluation.",
+        "GSINA: half of the edges, from nine tenths down; or all shares from 0.1 on in training, "
+        "and eight edges in evaluation.",
         "Draws 2027 and 2028 were made after the recipe was chosen; rank by them. Draw 2026 had "
         "been looked at with an older recipe (r = 0.5), draw 0 is that of the other tables.",
     )
