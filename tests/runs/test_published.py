@@ -134,13 +134,12 @@ def test_the_recommended_recipe_is_for_graphs_and_any_method():
     assert ours.backbone.options["readout"] == "max"
     assert ours.optimiser.resample == plain.optimiser.resample == "shortcuts"
     assert (ours.optimiser.epochs, ours.data.options) == (3, {"bias": 0.9})
-    assert ours.method.options["lowest_ratio"] == 0.1
+    assert ours.method.options["initial_ratio"] == 0.9
     assert plain.method.options == {}
-    asked = default_recipe("spmotif", which="recommended", options={"ratio": 0.3}).method.options
-    assert (asked["ratio"], asked.get("budget")) == (0.3, None)
-    asked = default_recipe("spmotif", which="recommended", options={"ratio": "auto"})
-    assert asked.auto_ratio
-    assert "budget" not in asked.method.options
+    asked = default_recipe("spmotif", which="recommended", options={"ratio": 0.3})
+    assert asked.method.options["ratio"] == 0.3
+    asked = default_recipe("spmotif", which="recommended", options={"budget": 8})
+    assert "ratio" not in asked.method.options
     with pytest.raises(ValueError, match="is for graphs, and cora is a graph of nodes"):
         default_recipe("cora", which="recommended")
     with pytest.raises(ValueError, match="recomended"):

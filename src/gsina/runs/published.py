@@ -78,10 +78,14 @@ def default_recipe(
         part = changes.setdefault(parts[check_name(name, parts, "setting")], {})
         part[name] = value
     values = _merge(values, changes)
-    if auto or "budget" in settings_of_method:  # in place of the recipe's ratio, and the reverse
-        values["method"]["options"].pop("ratio", None)
-    if auto or "ratio" in settings_of_method:
-        values["method"]["options"].pop("budget", None)
+    chosen = values["method"]["options"]
+    if auto or "budget" in settings_of_method:  # in place of the recipe's ratio
+        chosen.pop("ratio", None)
+    if "budget" in settings_of_method:
+        _drop(chosen, "initial_ratio", settings_of_method)
+    elif auto or "ratio" in settings_of_method:  # in place of the recipe's budget
+        chosen.pop("budget", None)
+        _drop(chosen, "initial_budget", settings_of_method)
     if method == "gsat":
         # GSAT may select an epoch only once its prior has settled.
         config = make_config(method, values["method"]["options"])
@@ -146,6 +150,12 @@ def _file(names: list[str]) -> Traversable | None:
 
 def _is(found: Any, wanted: Any) -> bool:
     return found in wanted if isinstance(wanted, list) else found == wanted
+
+
+def _drop(options: dict[str, Any], name: str, given: dict[str, Any]) -> None:
+    """Take a setting of the recipe out, unless the user gave it."""
+    if name not in given:
+        options.pop(name, None)
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
