@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from gsina import files
 from gsina.errors import InputError
 from gsina.files import (
     cache_dir,
     data_dir,
     load_tensors,
+    load_text,
     locked,
     remove_leftovers,
     save_json,
@@ -236,3 +238,26 @@ def test_writing_replaces_a_link_and_leaves_what_it_leads_to(tmp_path: Path) -> 
     save_json(link, {})
     assert victim.read_text() == "precious"
     assert not link.is_symlink()
+
+
+def test_a_pipe_in_place_of_a_file_is_a_sentence(tmp_path: Path) -> None:
+    """A read or a write of one would wait until somebody comes to the other end."""
+    pipe = tmp_path / ".lock"
+    os.mkfifo(pipe)
+    for use in (load_text, load_tensors):
+        with pytest.raises(InputError, match=r"\.lock is a pipe or a device, expected a file"):
+            use(pipe)
+    with pytest.raises(InputError, match="is a pipe or a device"), locked(pipe):
+        pytest.fail("a pipe is no lock")
+
+
+def test_a_description_without_end_is_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LARGEST_TEXT", 10)
+    path = tmp_path / "run.json"
+    path.write_text("0123456789")
+    assert load_text(path) == "0123456789"
+    path.write_text("0123456789a")
+    with pytest.raises(InputError, match=r"run\.json has more than 10 bytes"):
+        load_text(path)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Under which name a safetensors file holds the digest of its content.
 DIGEST = "sha256"
+#: Bytes of the largest description of a run or a model that is read.
+LARGEST_TEXT = 1 << 28
 
 
 def _home(variable: str, folder: str) -> Path:
@@ -138,6 +140,25 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("its brackets are nested too deeply") from None
 
 
+def load_text(path: Path, encoding: str = "utf-8") -> str:
+    """Read a description (JSON or TOML) in a folder that may come from anywhere.
+
+    Raises:
+        OSError: There is none.
+        InputError: It is a pipe or a device, whose reading may never end, or too large.
+        UnicodeDecodeError: It is no text.
+    """
+    refuse_special(path)
+    with path.open("rb") as file:
+        content = file.read(LARGEST_TEXT + 1)
+    if len(content) > LARGEST_TEXT:
+        raise InputError(
+            f"{path} has more than {LARGEST_TEXT:,} bytes, and no description of a run or a model "
+            "is as long; copy or make it again."
+        )
+    return content.decode(encoding)
+
+
 def save_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
     with write_aside(path) as file:
@@ -209,6 +230,7 @@ def _opened(path: Path, device: str = "cpu") -> Iterator[Any]:
     """A safetensors file, with one sentence if it is none."""
     import safetensors
 
+    refuse_special(path)
     try:
         with safetensors.safe_open(str(path), framework="pt", device=device) as file:
             yield file
@@ -255,8 +277,22 @@ def refuse_link(path: Path) -> None:
         )
 
 
+def refuse_special(path: Path) -> None:
+    """Refuse a pipe, a socket or a device, of which a read may wait or go on for ever.
+
+    Raises:
+        InputError: ``path`` is one.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(
+            f"{path} is a pipe or a device, expected a file; remove it, or write its content to a "
+            "file first."
+        )
+
+
 def open_here(path: str, flags: int) -> int:
     """Open a file as ``os.open`` does, but never through a symbolic link; an ``opener``."""
+    refuse_special(Path(path))
     try:
         return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)  # the umask applies
     except OSError:

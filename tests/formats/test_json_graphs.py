@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -255,13 +256,27 @@ def test_names_of_files_that_are_not_utf8_are_written_with_an_escape(tmp_path: P
 
 
 def test_short_lines_do_not_take_all_memory(tmp_path: Path) -> None:
-    most = own_graphs.MOST_NODES
-    bombs: list[Any] = [{"nodes": most, "edges": []}] * 3
-    path = jsonl(tmp_path / "a.jsonl", [*bombs, {"nodes": most + 1, "edges": []}])
-    chunks = list(stream_graphs(path))
+    most, bare = graph_packer.MOST_NODES, graph_packer.MOST_BARE
+    bombs: list[Any] = [{"nodes": bare, "edges": []}] * 2
+    bombs += [{"nodes": most, "edges": []}, {"nodes": most + 1, "edges": []}]
+    chunks = list(stream_graphs(jsonl(tmp_path / "a.jsonl", bombs)))
     assert [len(chunk.rows) for chunk in chunks] == [1, 1, 1, 1]
-    assert all(chunk.graphs.x.size(0) <= most for chunk in chunks)
+    assert [chunk.graphs.x.size(0) for chunk in chunks] == [bare, bare, 0, 0]
+    assert f"it has {most} nodes and 0 edges; expected at most {bare} nodes" in chunks[2].reasons[0]
     assert chunks[3].reasons == {0: f"its number of nodes is {most + 1}, expected 1 to {most}"}
+
+
+def test_an_odd_file_of_a_folder_costs_that_file(tmp_path: Path) -> None:
+    for graph in GRAPHS:
+        (tmp_path / f"{graph['id']}.json").write_text(json.dumps(graph))
+    (tmp_path / "zz-1.json").write_bytes(b"\xff\xfe{\0}\0")
+    (tmp_path / "zz-2.json").write_bytes(b" " * (2 << 20))
+    os.mkfifo(tmp_path / "zz-3.json")
+    data = read_graphs(tmp_path)
+    first, second, third = (reason for _, reason in data.origin.unreadable)
+    assert "zz-1.json is UTF-16 text" in first
+    assert "it is not JSON" in second
+    assert "zz-3.json is a pipe or a device" in third
 
 
 def test_too_many_nodes_to_train_on_are_a_sentence(
@@ -276,12 +291,12 @@ def test_too_many_nodes_to_train_on_are_a_sentence(
 def test_many_short_lines_cannot_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph_packer, "MOST_NODES", 100)
+    monkeypatch.setattr(graph_packer, "MOST_BARE", 100)
     small = {"nodes": 3, "edges": [[0, 1], [1, 2]]}
     lines = [small | {"label": i % 2} for i in range(100)]  # 300 nodes, but they have edges
-    lines += [{"nodes": 90, "edges": [], "label": i % 2} for i in range(10)]
+    lines += [{"nodes": 154, "edges": [], "label": i % 2} for i in range(10)]
     read = read_graphs(jsonl(tmp_path / "a.jsonl", lines))
     assert len(read.origin.unreadable) == 9
     row, reason = read.origin.unreadable[0]
     assert row == 102
-    assert "90 nodes and 0 edges; expected at most 100 nodes without edges" in reason
+    assert "154 nodes and 0 edges; expected at most 100 nodes without edges" in reason

@@ -40,6 +40,8 @@ def test_what_formats_keep(reading: dict[str, Any]) -> None:
         {"kind": []},
         GRAPHS | {"features": None},
         GRAPHS | {"features": {"node": "2"}},
+        GRAPHS | {"features": {"node": 2, "edge": -1}},
+        GRAPHS | {"scaling": {"node": {"mean": [float("nan")], "scale": [1.0]}}},
         GRAPHS | {"edge_constant": "1"},
         GRAPHS | {"scaling": {"node": {"mean": ["x"], "scale": [1.0]}}},
         MOLECULES | {"columns": {}},

@@ -158,3 +158,18 @@ def test_a_small_gzip_file_that_would_become_large_is_refused(tmp_path: Path) ->
     path.write_bytes(gzip.compress((b" " * 1000 + b"\n") * 10_000))
     with pytest.raises(ValueError, match=r"a\.json has more than .* when it is read; write one"):
         whole_text(path, 1 << 30)
+
+
+def test_a_gzip_file_of_nothing_is_not_read_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "MOST_STREAMED", 1000)
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{}\n" * 100))
+    assert len(list(lines(path))) == 100
+    path.write_bytes(gzip.compress(b"\n" * 100_000))
+    with pytest.raises(ValueError, match=r"a\.jsonl\.gz unpacks to more than 200 times its size"):
+        list(lines(path))
+    plain = tmp_path / "b.jsonl"
+    plain.write_bytes(b"\n" * 100_000)
+    assert len(list(lines(plain))) == 100_000

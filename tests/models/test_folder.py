@@ -238,6 +238,44 @@ def test_sizes_that_the_weights_cannot_have_are_refused_before_anything_is_built
         load_model(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "calibration",
+    [
+        {"temperature": [float("nan")]},
+        {"temperature": [0.0]},
+        {"temperature": [-1.0]},
+        {"temperature": []},
+        {"offset": [float("inf"), 0.0, 0.0]},
+    ],
+    ids=str,
+)
+def test_a_calibration_that_makes_probabilities_nonsense_is_refused(model, tmp_path, calibration):
+    save_model(tmp_path, model)
+    change(tmp_path, calibration=calibration)
+    with pytest.raises(InputError, match=r"damaged .*its calibration has"):
+        load_model(tmp_path)
+
+
+def test_a_task_of_another_level_than_the_files_is_refused(model, tmp_path):
+    save_model(tmp_path, model)
+    meta = json.loads((tmp_path / "model.json").read_text())
+    reading = {"kind": "graphs", "version": 1, "features": {"node": 4, "edge": 0}}
+    change(tmp_path, featuriser=reading, task=meta["task"] | {"level": "node"})
+    with pytest.raises(InputError, match="graphs are not what its task is about"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options", [{"test_draws": 10**9}, {"solver": "sinkhorn", "iterations": 10**12}], ids=str
+)
+def test_a_model_that_would_never_answer_is_refused(model, tmp_path, options):
+    save_model(tmp_path, model)
+    made = json.loads((tmp_path / "model.json").read_text())["architecture"]
+    change(tmp_path, architecture=made | {"method_options": made["method_options"] | options})
+    with pytest.raises(InputError, match=r"test_draws must be at most|iterations must be 1 to"):
+        load_model(tmp_path)
+
+
 def test_what_json_cannot_hold_is_refused_before_anything_is_written(model, tmp_path):
     with pytest.raises(ValueError, match="label of type object"):
         save_model(tmp_path / "new", replace(model, class_names=(object(), 1, 2)))

@@ -151,7 +151,10 @@ def test_agrees_with_pyg(smiles: str) -> None:
         ("C1CC", "not a SMILES string"),
         ("CN(C)(C)C", "valence for atom # 1 N, 4, is greater than permitted"),
         ("c1cccc1", "kekulize"),
+        ("C" * 10_001, "it has 10001 atoms, expected at most 10000"),
+        ("C" * 100_001, "it has 100001 characters, expected at most 100000"),
     ],
+    ids=lambda text: text[:20],
 )
 def test_what_is_not_a_molecule(
     smiles: str, reason: str, capfd: pytest.CaptureFixture[str]

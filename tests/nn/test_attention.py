@@ -318,7 +318,7 @@ def test_a_scorer_of_the_users() -> None:
         ({"ratio": float("nan")}, "ratio must lie in"),
         ({"temperature": 0.0}, "temperature must be above 0, got 0"),
         ({"noise": -1.0}, "noise must be 0 or more, got -1"),
-        ({"iterations": 0}, "iterations must be 1 or more, got 0"),
+        ({"iterations": 0}, "iterations must be 1 to 100,000, got 0"),
         ({"scope": "grap"}, "unknown scope 'grap'; did you mean 'graph'"),
         ({"node": "min"}, "unknown node attention 'min'"),
         ({"solver": "exakt"}, "unknown solver 'exakt'; did you mean 'exact'"),

@@ -41,6 +41,7 @@ def test_what_a_method_keeps() -> None:
         ({}, "share None and count None; give one of the two"),
         ({"share": 0.5, "count": 8}, "got share 0.5 and count 8; give one of the two"),
         *(({"share": bad}, rf"ratio must lie in \(0, 1\], got {bad}") for bad in (0, -1, 2)),
+        ({"share": 1e-300}, "ratio must be at least 1e-12, got 1e-300"),
         ({"share": math.nan}, r"ratio must lie in \(0, 1\], got nan"),
         *(({"count": bad}, f"number of edges above 0, got {bad}") for bad in (0, -3)),
         *(({"count": bad}, f"above 0, got {bad}") for bad in (math.nan, math.inf)),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ import tiny
 from gsina.errors import InputError
 from gsina.graphs.dataset import Origin
 from gsina.runs.defaults import file_recipe
-from gsina.runs.folder import alone_in, note_run
+from gsina.runs.folder import alone_in, note_run, read_repeats
 
 
 @pytest.mark.parametrize("name", [".lock", "model", "ratio-0.5", "baselines"])
@@ -50,3 +52,31 @@ def test_reasons_run_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
     note_run(tmp_path, recipe, 0, replace(data, origin=Origin(unreadable=unreadable)))
     lines = (tmp_path / "unreadable.csv").read_text().splitlines()
     assert lines == ["row,reason", "2,'=1+1 is no molecule", "3,it is not JSON"]
+
+
+@pytest.mark.parametrize(
+    "repeats",
+    [
+        {"seeds": ["/../../victim"], "folds": None},
+        {"seeds": [], "folds": 10**12},
+        {"seeds": [], "folds": "3"},
+        {"seeds": 3, "folds": None},
+        {"folds": 3},
+        ["seed-0"],
+    ],
+    ids=str,
+)
+def test_a_run_names_no_folders_elsewhere_and_not_too_many(repeats: Any, tmp_path: Path) -> None:
+    out, victim = tmp_path / "run", tmp_path / "victim"
+    for folder in (out / "seed-", victim / "model"):
+        folder.mkdir(parents=True)
+    for name in ("run.json", "result.json", "report.html", "model/model.json"):
+        (victim / name).write_text("{}")
+    (out / "run.json").write_text(json.dumps({"format": 2, "seed": 0, "repeats": repeats}))
+    with pytest.raises(InputError, match=r"run\.json is damaged"):
+        read_repeats(out)
+    recipe = file_recipe("graphs", ("graphs.jsonl",), {"split": "random"})
+    with alone_in(out):
+        note_run(out, recipe, 0, tiny.dataset(per_class=2))  # as with --force
+    left = sorted(str(path.relative_to(victim)) for path in victim.rglob("*") if path.is_file())
+    assert left == ["model/model.json", "report.html", "result.json", "run.json"]

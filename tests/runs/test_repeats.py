@@ -39,8 +39,10 @@ def test_what_cannot_be_repeated(recipe):
     for seeds in ((1,), (1, 1), (0, 1, 0)):
         with pytest.raises(ValueError, match="two or more different seeds"):
             Repeats(seeds=seeds)
-    with pytest.raises(ValueError, match="--folds must be 2 or more"):
+    with pytest.raises(ValueError, match="--folds must be 2 to 10,000"):
         Repeats(folds=1)
+    with pytest.raises(ValueError, match="--folds must be 2 to 10,000"):
+        Repeats(folds=10**9)
     with pytest.raises(ValueError, match="a test split of its own"):
         Repeats(folds=3).runs(default_recipe("spmotif", None, "gsina"), 0)
     tensors = file_recipe("node tensors", ("graph.safetensors",), {})

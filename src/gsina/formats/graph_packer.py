@@ -15,11 +15,13 @@ from gsina.formats.encoding import Encodings
 from gsina.formats.graph_features import GraphFeatures, Problem, Rows, feature_rows
 from gsina.graphs.packed import PackedGraphs, offsets
 
-#: Most nodes of a graph that are given by their number alone, and most of several graphs that are
-#: predicted at once: a short line must not take all memory.
+#: Most nodes of a graph that are given by their number alone.
 MOST_NODES = 1 << 20
-#: Nodes per edge that are not counted as such.
-NODES_PER_EDGE = 8
+#: Most of these that no edge accounts for, and most nodes of several graphs that are predicted at
+#: once: a network needs some kilobytes per node, and a line of 30 bytes must not take all memory.
+MOST_BARE = 1 << 16
+#: Nodes per graph, and further ones per edge, that are not counted as such.
+FREE_NODES, NODES_PER_EDGE = 64, 8
 #: Most nodes of all graphs that are trained on.
 MOST_IN_ALL = 1 << 27
 
@@ -84,11 +86,12 @@ class Packer:
                 raise Problem(
                     f"its edges have {edge_width} features, expected {self.edge_features}"
                 )
-        bare = max(0, len(graph.x) - NODES_PER_EDGE * len(graph.edges)) if graph.counted else 0
-        if self.bare + bare > MOST_NODES:
+        free = FREE_NODES + NODES_PER_EDGE * len(graph.edges)
+        bare = max(0, len(graph.x) - free) if graph.counted else 0
+        if self.bare + bare > MOST_BARE:
             raise Problem(
                 f"it has {len(graph.x)} nodes and {len(graph.edges)} edges; expected at most "
-                f"{MOST_NODES} nodes without edges in all graphs together"
+                f"{MOST_BARE} nodes without edges in all graphs together"
             )
         graph = graph._replace(x=self.of_nodes.numbers(graph.x))
         if graph.edge_attr is not None:

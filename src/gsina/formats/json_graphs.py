@@ -16,7 +16,7 @@ from gsina.errors import InputError, check_name, readable
 from gsina.formats.assemble import Chunk, Rows, assemble, duplicates_warning, file_name
 from gsina.formats.encoding import Encodings
 from gsina.formats.graph_features import Problem
-from gsina.formats.graph_packer import MOST_NODES, Packer, parse_graph
+from gsina.formats.graph_packer import MOST_BARE, Packer, parse_graph
 from gsina.formats.table import fingerprint, in_pieces, lines, whole_text
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.folds import Fold
@@ -180,8 +180,8 @@ def _pieces(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
         for item in group:
             given = (item.value or {}).get("nodes")
             count = len(given) if isinstance(given, list) else given
-            count = min(count, MOST_NODES) if isinstance(count, int) else 0
-            if piece and nodes + count > MOST_NODES:
+            count = min(count, MOST_BARE) if isinstance(count, int) else 0
+            if piece and nodes + count > MOST_BARE:
                 yield piece
                 piece, nodes = [], 0
             piece.append(item)
@@ -249,7 +249,10 @@ def _items(path: Path) -> Iterator[Item]:
         if not files:
             raise InputError(f"the folder {path} has no .json files; expected one for each graph.")
         for number, file in enumerate(files, start=1):
-            yield _item(number, whole_text(file, LARGEST_LIST), readable(file.stem))
+            try:
+                yield _item(number, whole_text(file, LARGEST_LIST), readable(file.stem))
+            except InputError as error:  # it costs this file, not the folder
+                yield Item(number, readable(file.stem), None, str(error))
         return
     if path.suffix == ".json":
         yield from _list(path)
@@ -349,5 +352,6 @@ def _column(fields: list[dict[str, Any]], name: str | None, path: Path) -> list[
 def _fingerprint(path: Path) -> str:
     if not path.is_dir():
         return fingerprint(path)
-    parts = "".join(f"{file.name} {fingerprint(file)}\n" for file in sorted(path.glob("*.json")))
+    files = (file for file in sorted(path.glob("*.json")) if file.is_file())
+    parts = "".join(f"{file.name} {fingerprint(file)}\n" for file in files)
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()

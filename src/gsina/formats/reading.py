@@ -6,9 +6,9 @@ what is known is checked: a format may keep more.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 
 class _Checked(BaseModel):
@@ -16,8 +16,8 @@ class _Checked(BaseModel):
 
 
 class _Moments(_Checked):
-    mean: list[float]
-    scale: list[float]
+    mean: list[FiniteFloat]
+    scale: list[FiniteFloat]
 
 
 class _Reading(_Checked):
@@ -27,7 +27,7 @@ class _Reading(_Checked):
 
 class _Graphs(_Reading):
     directed: bool = False
-    features: dict[str, int] = {}
+    features: dict[str, Annotated[int, Field(ge=0)]] = {}
     edge_constant: list[float] | None = None
 
 

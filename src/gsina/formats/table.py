@@ -21,14 +21,16 @@ from pkgutil import resolve_name
 from typing import IO, NamedTuple, TypeVar
 
 from gsina.errors import InputError, MissingFileError, check_name
+from gsina.files import refuse_special
 
 Item = TypeVar("Item")
 Records = Iterator[tuple[int, list[str], str | None]]
 
 #: Bytes of the longest line that is read. Longer ones are refused without reading them whole.
 LONGEST_LINE = 10_000_000
-#: Bytes that a whole text file may have when it is unpacked, and as many more per byte of the file.
-MOST_UNPACKED, UNPACKED_PER_BYTE = 1 << 20, 200
+#: Bytes that a text file may have when it is unpacked, if it is read whole or line by line, and as
+#: many more per byte of the file.
+MOST_UNPACKED, MOST_STREAMED, UNPACKED_PER_BYTE = 1 << 20, 1 << 26, 200
 #: Tables that are no text with delimiters, by their endings, and what reads them.
 OTHER_TABLES = {
     ".sdf": "gsina.formats.sdf:sdf_records",
@@ -96,11 +98,19 @@ def lines(path: Path | str, *, longest: int | None = None) -> Iterator[str]:
     with _binary(path) as raw:
         start = raw.read(2)
         raw.seek(0)
-        file = gzip.GzipFile(fileobj=raw) if start == GZIP else raw
+        packed = start == GZIP
+        file = gzip.GzipFile(fileobj=raw) if packed else raw
+        left = MOST_STREAMED + UNPACKED_PER_BYTE * path.stat().st_size
         number = 0
         try:
             while line := file.readline(longest + 1):
                 number += 1
+                left -= len(line)
+                if packed and left < 0:
+                    raise InputError(
+                        f"{path.name} unpacks to more than {UNPACKED_PER_BYTE} times its size, as "
+                        "no text does that says something; if it should, unpack it before."
+                    )
                 yield _decoded(line, number, path, longest)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(
@@ -262,6 +272,7 @@ def _binary(path: Path) -> IO[bytes]:
         raise InputError(f"{path} is a folder; expected a file.")
     if not path.exists():
         raise MissingFileError(f"there is no file {path}; check the path.")
+    refuse_special(path)
     return path.open("rb")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import numbers
 import shutil
 from collections.abc import Callable, Hashable
@@ -14,7 +15,15 @@ from typing import Any
 import torch
 
 from gsina.errors import InputError, MissingFileError, reason_of
-from gsina.files import load_tensors, parse_json, save_json, save_tensors, write_aside
+from gsina.files import (
+    load_tensors,
+    load_text,
+    parse_json,
+    refuse_special,
+    save_json,
+    save_tensors,
+    write_aside,
+)
 from gsina.formats import FORMATS, format_of
 from gsina.formats.reading import check_reading
 from gsina.graphs.task import Task
@@ -214,7 +223,7 @@ def _hashable(label: Any) -> Hashable:
 
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
-        meta = parse_json(path.read_text(encoding="utf-8"))
+        meta = parse_json(load_text(path))
     except ValueError as error:
         raise InputError(f"{path} is damaged ({error}); copy or train the model again.") from error
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
@@ -231,6 +240,8 @@ def _check_version(folder: Path, meta: dict[str, Any]) -> None:
     reading = meta.get("featuriser")
     if not isinstance(reading, dict) or str(reading.get("kind")) not in FORMATS:
         return  # it reads no files
+    if format_of(reading).level != dict(meta["task"]).get("level", "graph"):
+        raise ValueError(f"{reading['kind']} are not what its task is about")
     made, now = reading.get("version"), format_of(reading).version(reading)
     if made != now:
         raise InputError(
@@ -251,13 +262,17 @@ def _architecture(values: dict[str, Any]) -> Architecture:
 
 
 def _calibration(values: dict[str, Any]) -> Calibration:
-    return Calibration(**{name: tuple(map(float, given)) for name, given in values.items()})
+    made = Calibration(**{name: tuple(map(float, given)) for name, given in values.items()})
+    numbers = (*made.temperature, *made.offset, *made.cut)
+    if not all(map(math.isfinite, numbers)) or min(made.temperature, default=0.0) <= 0:
+        raise ValueError("its calibration has a temperature or a number that no training gives")
+    return made
 
 
 def _keep_weights(folder: Path) -> None:
     """Keep a copy of the old weights until weights and description are both replaced."""
     try:
-        digest = parse_json((folder / META).read_text(encoding="utf-8"))["weights"]
+        digest = parse_json(load_text(folder / META))["weights"]
         whole = _digest(folder / WEIGHTS) == digest
     except (OSError, ValueError, KeyError, TypeError):
         return  # there is no complete model to keep
@@ -309,6 +324,7 @@ def _load_weights(path: Path, model: Model) -> Reference | None:
 
 
 def _digest(path: Path) -> str:
+    refuse_special(path)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

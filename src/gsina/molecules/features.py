@@ -33,6 +33,9 @@ STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 
 #: Molecules that are not read again: as many as there are rows in a piece of a file.
 REMEMBERED = 2048
+#: Characters of the longest SMILES, and atoms of the largest molecule. The time and the memory of
+#: RDKit's fingerprints grow with the square of the latter.
+LONGEST_SMILES, MOST_ATOMS = 100_000, 10_000
 #: How an InChI starts.
 INCHI = "InChI="
 #: Features of the atoms, start and end of the edges, and features of the edges of one molecule.
@@ -83,13 +86,13 @@ def parse(smiles: Any) -> Any:
             raise InputError(f"it is a {type(smiles).__name__}, expected SMILES or a molecule")
         if len(smiles.splitlines()) > 1:  # RDKit would read the first line and drop the others
             raise InputError("it has a line break inside")
+        if len(smiles) > LONGEST_SMILES:
+            raise InputError(f"it has {len(smiles)} characters, expected at most {LONGEST_SMILES}")
         inchi = smiles.startswith(INCHI)
         molecule = (chem.MolFromInchi if inchi else chem.MolFromSmiles)(smiles)
         if molecule is None:
             raise InputError("it is not a valid InChI" if inchi else _reason(chem, smiles))
-    if molecule.GetNumAtoms() == 0:
-        raise InputError("it has no atoms")
-    return molecule
+    return _of_fair_size(molecule)
 
 
 def parse_shared(smiles: Any) -> Any:
@@ -189,8 +192,16 @@ def _checked(chem: Any, molecule: Any) -> Any:
         molecule = chem.RemoveHs(molecule)
     except ValueError as error:
         raise InputError(str(error).strip().rstrip(".")) from error
-    if molecule.GetNumAtoms() == 0:
+    return _of_fair_size(molecule)
+
+
+def _of_fair_size(molecule: Any) -> Any:
+    """A molecule that has atoms, and not too many for what is computed from it."""
+    atoms = molecule.GetNumAtoms()
+    if atoms == 0:
         raise InputError("it has no atoms")
+    if atoms > MOST_ATOMS:
+        raise InputError(f"it has {atoms} atoms, expected at most {MOST_ATOMS}")
     return molecule
 
 

@@ -17,6 +17,8 @@ TRANSPORTS = ("exact", "padded")
 
 #: Scores in units of a temperature below this one are beyond what the solver keeps exact.
 LEAST_TEMPERATURE = 1e-9
+#: Sweeps of ``sinkhorn``, which have long converged: a model that asks for more would never answer.
+MOST_ITERATIONS = 100_000
 
 
 def check_numbers(temperature: float, noise: float, iterations: int) -> None:
@@ -30,8 +32,8 @@ def check_numbers(temperature: float, noise: float, iterations: int) -> None:
         )
     if not noise >= 0:
         raise InputError(f"noise must be 0 or more, got {noise}.")
-    if iterations < 1:
-        raise InputError(f"iterations must be 1 or more, got {iterations}.")
+    if not 1 <= iterations <= MOST_ITERATIONS:
+        raise InputError(f"iterations must be 1 to {MOST_ITERATIONS:,}, got {iterations}.")
 
 
 def check_transport(transport: str, regulariser: str, solver: str) -> None:

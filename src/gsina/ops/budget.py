@@ -9,6 +9,9 @@ from torch import Tensor
 
 from gsina.errors import InputError
 
+#: A share below is less than one of all the edges that a machine can hold, and 0 in float32.
+LEAST_SHARE = 1e-12
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -31,6 +34,8 @@ class Budget:
             )
         if self.share is not None and not 0 < self.share <= 1:
             raise InputError(f"ratio must lie in (0, 1], got {self.share}.")
+        if self.share is not None and self.share < LEAST_SHARE:
+            raise InputError(f"ratio must be at least {LEAST_SHARE:g}, got {self.share}.")
         if self.count is not None and not 0 < self.count < math.inf:
             raise InputError(f"budget must be a number of edges above 0, got {self.count}.")
 

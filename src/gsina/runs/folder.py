@@ -15,10 +15,20 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import locked, parse_json, refuse_link, remove_leftovers, save_json, save_text
+from gsina.files import (
+    load_text,
+    locked,
+    parse_json,
+    refuse_link,
+    remove_leftovers,
+    save_json,
+    save_text,
+)
 from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
 from gsina.models.plan import trial_folders
@@ -37,6 +47,8 @@ BASELINES = "baselines"
 INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm")
 #: The weights of a run of version 0.1 on a named dataset.
 OLD_WEIGHTS = "model.safetensors"
+#: Most folds that a folder may say it has, far beyond what anybody trains.
+MOST_FOLDS = 10_000
 #: Everything that a run writes, besides its model.
 FILES = (
     *(RUN, RECIPE, RESULT, REPORT, UNREADABLE, PREDICTIONS),
@@ -74,7 +86,21 @@ def read_run(out: Path) -> tuple[Recipe, int]:
 def read_repeats(out: Path) -> dict[str, Any]:
     """Which runs a folder of several holds, as :func:`note_run` was told; else nothing."""
     found = _noted(out).get("repeats")
-    return found if isinstance(found, dict) else {}
+    if not found:
+        return {}
+    try:
+        _Repeats.model_validate(found)
+    except ValidationError as error:
+        raise _damaged(out) from error
+    return dict(found)
+
+
+class _Repeats(BaseModel):
+    """What may be said of several runs: whatever else could name any folder, or too many."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    seeds: list[int]
+    folds: Annotated[int, Field(ge=2, le=MOST_FOLDS)] | None
 
 
 def repeat_names(repeats: dict[str, Any]) -> list[str]:
@@ -238,14 +264,18 @@ def _noted(out: Path) -> dict[str, Any]:
         InputError: It is damaged.
     """
     try:
-        content = parse_json((out / RUN).read_text(encoding="utf-8"))
+        content = parse_json(load_text(out / RUN))
     except OSError:
         return {}
     except ValueError:
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("format", 1), int):
-        raise InputError(f"{out / RUN} is damaged; start the run again with --force.")
+        raise _damaged(out)
     return content
+
+
+def _damaged(out: Path) -> InputError:
+    return InputError(f"{out / RUN} is damaged; start the run again with --force.")
 
 
 def folders_of(out: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from gsina.errors import InputError, MissingFileError, check_name
+from gsina.files import load_text
 from gsina.graphs.dataset import Dataset
 from gsina.methods import METHODS, make_config
 from gsina.models.imbalance import (
@@ -242,7 +243,7 @@ class Recipe(Part):
     def read(cls, path: Path) -> Self:
         """Read a recipe from a TOML file."""
         try:
-            values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            values = tomllib.loads(load_text(path, "utf-8-sig"))
         except (FileNotFoundError, IsADirectoryError):
             raise MissingFileError(f"there is no recipe file {path}; check the path.") from None
         except UnicodeDecodeError:

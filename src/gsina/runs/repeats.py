@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from gsina.errors import InputError
-from gsina.files import parse_json, save_json, save_text
+from gsina.files import load_text, parse_json, save_json, save_text
 from gsina.formats import FORMATS
 from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
@@ -35,7 +35,7 @@ from gsina.models.answers import (
 )
 from gsina.models.model import Model
 from gsina.runs.data import FileData
-from gsina.runs.folder import PREDICTIONS, RESULT, UNREADABLE, repeat_names
+from gsina.runs.folder import MOST_FOLDS, PREDICTIONS, RESULT, UNREADABLE, repeat_names
 from gsina.runs.options import signature_of
 from gsina.runs.recipe import Recipe
 
@@ -50,7 +50,7 @@ class Repeat(NamedTuple):
     def result(self, out: Path) -> dict[str, Any] | None:
         """The result of this very run in a folder of repeats, ``None`` if it is not finished."""
         try:
-            found: dict[str, Any] = parse_json((out / self.name / RESULT).read_text("utf-8"))
+            found: dict[str, Any] = parse_json(load_text(out / self.name / RESULT))
             same = self.recipe.same(Recipe.parse(found["recipe"])) and found["seed"] == self.seed
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -79,8 +79,8 @@ class Repeats:
                 f"--seeds needs two or more different seeds, got {list(self.seeds)}; use --seed "
                 "for one."
             )
-        if self.folds is not None and self.folds < 2:
-            raise InputError(f"--folds must be 2 or more, got {self.folds}.")
+        if self.folds is not None and not 2 <= self.folds <= MOST_FOLDS:
+            raise InputError(f"--folds must be 2 to {MOST_FOLDS:,}, got {self.folds}.")
 
     @classmethod
     def of(cls, noted: dict[str, Any]) -> Self | None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from gsina.errors import InputError, MissingFileError
-from gsina.files import cache_dir, load_tensors, parse_json
+from gsina.files import cache_dir, load_tensors, load_text, parse_json
 from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
 from gsina.models import folder as model_folders
@@ -52,7 +52,7 @@ def trained(
     result: dict[str, Any] = {}
     if folder is not None:
         with contextlib.suppress(FileNotFoundError, ValueError):  # missing or damaged
-            result = parse_json((folder / RESULT).read_text(encoding="utf-8"))
+            result = parse_json(load_text(folder / RESULT))
     if folder is None or not result:
         return run(
             recipe,
@@ -84,7 +84,7 @@ def load_run(folder: Path, device: str | torch.device = "cpu") -> Run:
     """
     check_version(folder)
     try:
-        result = parse_json((folder / RESULT).read_text(encoding="utf-8"))
+        result = parse_json(load_text(folder / RESULT))
         recipe = Recipe.parse(result["recipe"])
     except (FileNotFoundError, NotADirectoryError):
         raise MissingFileError(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import pickle
+import tracemalloc
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -173,3 +175,13 @@ def test_what_a_file_says_is_one_short_line(tmp_path: Path) -> None:
         read_arrays(tmp_path / "a.pkl")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+def test_a_large_number_of_a_note_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.pkl"
+    path.write_bytes(b"Nr\xff\xff\x7f\x00.")  # 128 MiB in C, and 32 GiB with \x7f at the end
+    tracemalloc.start()
+    with contextlib.suppress(ValueError):
+        read_arrays(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
