@@ -84,14 +84,14 @@ def test_no_given_domain_is_on_two_sides() -> None:
 
 def test_given_labels_agree_with_their_domains_in_training_only() -> None:
     agrees = rng().random(40_000) < 0.5
-    parts, concept = split_by_agreement(agrees, rng())
+    parts, concept = split_by_agreement(agrees, np.random.default_rng(1))
     share = {split: np.mean(agrees[ids]) for split, ids in parts.items()}
     assert share["train"] > 0.8
     assert share["id_test"] == pytest.approx(share["train"], abs=0.02)
     assert share["test"] < share["val"] < 0.25
     assert set(concept[parts["train"]]) == {0, 1, 2}
     sizes = [parts[split].size / agrees.size for split in ("val", "test")]
-    assert sizes == pytest.approx([0.228, 0.244], abs=0.02)  # of GOOD-HIV with sizes
+    assert sizes == pytest.approx([0.242, 0.256], abs=0.02)  # GOOD-HIV with sizes
 
 
 def test_rounding_goes_to_training() -> None:

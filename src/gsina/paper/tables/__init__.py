@@ -49,6 +49,7 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "ciga-real": ("ciga", "ciga_real"),
     "ciga-more": ("ciga", "ciga_more"),
     "node": ("nodes", "node_table"),
+    "good": ("good", "good"),
     "own": ("own", "own"),
     "factors": ("factors", "factors"),
     "transport": ("factors", "transport"),
