@@ -28,6 +28,7 @@ ELSEWHERE = (
     "own",
     "recommended",
     "recommended-more",
+    "recommended-ciga",
     "factors",
     "factors-nodes",
     "factors-molecules",

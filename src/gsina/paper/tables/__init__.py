@@ -58,6 +58,7 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "ideas": ("recommended", "ideas"),
     "recommended": ("recommended", "recommended"),
     "recommended-more": ("recommended", "recommended_more"),
+    "recommended-ciga": ("recommended", "recommended_ciga"),
 }
 TABLES: dict[str, Callable[[], Table]] = {
     name: partial(_make, *home) for name, home in _HOMES.items()
