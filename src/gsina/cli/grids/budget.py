@@ -33,9 +33,10 @@ def seconds_of(text: str | None) -> float:
     """
     if text is None:
         return math.inf
-    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text)
+    joined = text.replace(" ", "")
+    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", joined)
     total = sum(float(number) * UNITS[unit] for number, unit in parts)
-    if "".join(map("".join, parts)) != text.replace(" ", "") or total <= 0:
+    if "".join(map("".join, parts)) != joined or total <= 0:
         raise InputError(f"--budget is a time such as 3h, 90m or 1h30m, got {text!r}.")
     return total
 
