@@ -281,7 +281,7 @@ _add(
     level="node",
 )
 _shifts = "covariate, concept or none; domain: {}"
-for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
+for _name, _task, _size, _metric, _domain, _paths, _node, _labels in (
     (
         "motif",
         "which motif (3 classes); GOOD-Motif, rebuilt",
@@ -289,7 +289,7 @@ for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
         "accuracy",
         "basis or size",
         (),
-        "graph",
+        False,
         ("cycle", "house", "crane"),
     ),
     (
@@ -299,7 +299,7 @@ for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
         "accuracy",
         "colour",
         _mnist,
-        "graph",
+        False,
         (),
     ),
     (
@@ -309,7 +309,7 @@ for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
         "roc_auc",
         "scaffold or size",
         ("ogb/ogbg_molhiv/mapping/mol.csv.gz|ogb/hiv.zip",),
-        "graph",
+        False,
         (),
     ),
     (
@@ -319,7 +319,7 @@ for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
         "roc_auc",
         "language",
         _twitch,
-        "node",
+        True,
         (),
     ),
     (
@@ -329,7 +329,7 @@ for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
         "accuracy",
         "colour",
         (),
-        "node",
+        True,
         ("base", "middle", "bottom", "top"),
     ),
 ):
@@ -341,6 +341,6 @@ for _name, _task, _size, _metric, _domain, _paths, _level, _classes in (
         _metric,
         _shifts.format(_domain),
         *_paths,
-        level=_level,  # type: ignore[arg-type]
-        classes=_classes,
+        level="node" if _node else "graph",
+        classes=_labels,
     )

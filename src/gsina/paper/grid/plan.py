@@ -115,7 +115,8 @@ def _fill(
     planned: Sequence[Planned], seconds: float, processes: int
 ) -> tuple[list[Planned], list[Planned]]:
     """Runs that fit, the most worth per second first, and the others."""
-    chosen, later = [], []
+    chosen: list[Planned] = []
+    later: list[Planned] = []
     left = seconds * processes
     for one in sorted(planned, key=lambda one: -one.worth / one.seconds):
         fits = one.seconds <= min(left, seconds)

@@ -130,7 +130,7 @@ def _cell(row: Row, column: Column, tuned_at: Column) -> Cell:
 
 
 def _recipe(row: Row, column: Column) -> Recipe:
-    epochs = {"epochs": EPOCHS[column.dataset]} if row.which == RECOMMENDED else {}
+    epochs: dict[str, Any] = {"epochs": EPOCHS[column.dataset]} if row.which == RECOMMENDED else {}
     return default_recipe(
         column.dataset, None, row.method, data=column.data, which=row.which, **epochs
     )
