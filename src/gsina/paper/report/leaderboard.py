@@ -296,6 +296,8 @@ def _waiting(columns: Sequence[Column]) -> str:
     ]
     if not rows:
         return ""
-    return "## Columns that do not count yet\n\n" + markdown_table(
-        ("", "column", "no number of", "to run it"), rows
+    text = (
+        "## Columns that do not count yet\n\n`gsina bench --all --budget 3h --jobs 2` runs what is "
+        "most useful for the time given; `--dry-run` shows the plan.\n\n"
     )
+    return text + markdown_table(("", "column", "no number of", "to run it"), rows)
