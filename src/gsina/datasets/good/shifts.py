@@ -11,8 +11,8 @@ Benchmarks. A *domain* (base, size, colour, scaffold, language) has nothing to d
 There are two further splits that are distributed like ``train``: ``id_val`` and ``id_test``. An
 epoch is selected on ``val``, which is out of distribution, as the benchmark does by default.
 
-Everything here is written from the paper's text and its published numbers of graphs. The text that
-was at hand gives no probabilities of a concept: those below are ours.
+Everything here is written from the paper's description and its numbers of graphs, as far as they
+were known (docs/good.md says how far). The probabilities of a concept are ours.
 """
 
 from __future__ import annotations
