@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gsina.paper.grid.results import Results
+from gsina.paper.report.leaderboard import collect, leaderboard_page
 from gsina.paper.report.properties import properties_page, rows_of
 from gsina.paper.report.results_page import results_page
 
@@ -46,6 +47,14 @@ def test_the_results_page_is_what_the_result_files_say() -> None:
     findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert page == results_page(Results(ROOT / "results"), findings)
+
+
+def test_the_leaderboard_is_what_the_result_files_say() -> None:
+    results = Results(ROOT / "results")
+    findings = ROOT / "docs" / "leaderboard.findings.md"
+    text = findings.read_text(encoding="utf-8") if findings.exists() else ""
+    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    assert page == leaderboard_page(collect(results), results, text)
 
 
 def test_the_page_of_speed_is_what_the_benchmarks_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,18 +30,18 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_separability_trains_draws_measures_and_fills_the_page(gsina, tmp_path: Path) -> None:
     first = gsina("figure", "separability", *SMALL, "--seeds", "0,1")
     assert first.exit_code == 0
-    assert first.output.count("validation accuracy") == 6
+    assert first.output.count("validation accuracy") == 8
     runs = json.loads((tmp_path / "results/separability.json").read_text())["runs"]
     assert [(run["recipe"]["method"]["name"], run["seed"]) for run in runs] == [
-        (name, seed) for seed in (0, 1) for name in ("gsat", "dir", "gsina")
+        (name, seed) for seed in (0, 1) for name in ("gsat", "cigav2", "dir", "gsina")
     ]
     for run in runs:
         for split in ("val", "test"):
             assert 0 <= run["separability"][split]["overlap"] <= 1
             assert 0 <= run["separability"][split]["ks_distance"] <= 1
-    assert runs[2]["recipe"]["method"]["options"]["ratio"] == 0.3
-    assert runs[2]["properties"]["mean_weight"] == pytest.approx(0.3, abs=1e-4)
-    assert runs[2]["properties"]["reached"] == 1
+    assert runs[3]["recipe"]["method"]["options"]["ratio"] == 0.3
+    assert runs[3]["properties"]["mean_weight"] == pytest.approx(0.3, abs=1e-4)
+    assert runs[3]["properties"]["reached"] == 1
     page = (tmp_path / "docs/properties.md").read_text(encoding="utf-8")
     assert page == properties_page(rows_of(runs))
     assert "| GSINA, r = 0.3 | validation |" in page

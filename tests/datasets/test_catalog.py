@@ -47,7 +47,7 @@ def test_sizes_are_those_that_the_loaders_expect() -> None:
 
 def test_what_is_made_here_needs_no_files(folder: Path) -> None:
     made = [name for name, entry in DATASETS.items() if entry.at_hand()]
-    assert made == ["spmotif", "spmotif-struc", "spmotif-mixed"]
+    assert made == ["spmotif", "spmotif-struc", "spmotif-mixed", "good-motif", "good-cbas"]
 
 
 @pytest.mark.parametrize("name", [name for name, files in FILES.items() if files])

@@ -72,7 +72,7 @@ def separability(
     device: Device = None,
     threads: Threads = None,
 ) -> None:
-    """Train GSAT, DIR and GSINA, and draw and measure how they separate edges.
+    """Train GSAT, CIGA, DIR and GSINA, and draw and measure how they separate edges.
 
     Makes the paper's first figure (heat maps and densities), the overlap and the
     Kolmogorov-Smirnov distance behind it, and the page of the paper's property

@@ -30,6 +30,9 @@ def report(
 ) -> None:
     """Print a table and write it as Markdown and PNG, or write the page of all tables.
 
+    Beside that page it writes the others that are made from results: leaderboard.md,
+    what-decides.md and own-data-results.md.
+
     \b
     [bold]Examples[/]
     gsina report gsat
@@ -70,6 +73,7 @@ def report(
         except ValueError as problem:
             show.say(f"the runtime is left out: {problem}", "yellow")
     if table is None and out is not None:
+        from gsina.paper.report.leaderboard import write_leaderboard
         from gsina.paper.report.own_data import write_own_data
         from gsina.paper.report.what_decides import write_what_decides
 
@@ -77,7 +81,9 @@ def report(
         decides, own = out.with_name("what-decides.md"), out.with_name("own-data-results.md")
         write_what_decides(decides, store)
         write_own_data(own, store)
-        _say_written([out, decides, own])
+        board = out.with_name("leaderboard.md")
+        write_leaderboard(board, store)
+        _say_written([out, decides, own, board])
         return
     chosen = None if table is None else make_table(table)
     text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)

@@ -50,6 +50,10 @@ _add(
     "ba2motifs/BA_2Motifs.npz|ba2motifs/BA_2Motifs.pkl",
     classes=("cycle", "house"),
 )
+_mnist = tuple(
+    f"mnist/{_part}-ubyte.gz"
+    for _part in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+)
 _add(
     "mnist-75sp",
     "images.mnist75sp:load",
@@ -57,10 +61,7 @@ _add(
     "35,000 graphs",
     "accuracy",
     "none (new images)",
-    "mnist/train-images-idx3-ubyte.gz",
-    "mnist/train-labels-idx1-ubyte.gz",
-    "mnist/t10k-images-idx3-ubyte.gz",
-    "mnist/t10k-labels-idx1-ubyte.gz",
+    *_mnist,
 )
 _add(
     "mutagenicity",
@@ -222,6 +223,11 @@ for _name, _size, _paths in (
         arguments=(_name,),
         level="node",
     )
+_twitch = tuple(
+    "|".join(f"twitch/{_country}/musae_{_country}{_end}" for _end in _ends.split("|"))
+    for _country in ("DE", "ENGB", "ES", "FR", "PTBR", "RU", "TW")
+    for _ends in ("_edges.csv", "_target.csv", "_features.json|_features.json.gz|.json")
+)
 _add(
     "twitch",
     "nodes.twitch:load",
@@ -229,11 +235,7 @@ _add(
     "7 graphs of 1,912 to 9,498 streamers",
     "roc_auc",
     "country",
-    *(
-        "|".join(f"twitch/{_country}/musae_{_country}{_end}" for _end in _ends.split("|"))
-        for _country in ("DE", "ENGB", "ES", "FR", "PTBR", "RU", "TW")
-        for _ends in ("_edges.csv", "_target.csv", "_features.json|_features.json.gz|.json")
-    ),
+    *_twitch,
     level="node",
 )
 _add(
@@ -278,3 +280,67 @@ _add(
     ),
     level="node",
 )
+_shifts = "covariate, concept or none; domain: {}"
+for _name, _task, _size, _metric, _domain, _paths, _node, _labels in (
+    (
+        "motif",
+        "which motif (3 classes); GOOD-Motif, rebuilt",
+        "30,000 graphs",
+        "accuracy",
+        "basis or size",
+        (),
+        False,
+        ("cycle", "house", "crane"),
+    ),
+    (
+        "cmnist",
+        "which of ten digits, on coloured superpixels; GOOD-CMNIST, rebuilt",
+        "70,000 graphs",
+        "accuracy",
+        "colour",
+        _mnist,
+        False,
+        (),
+    ),
+    (
+        "hiv",
+        "binary, inhibits HIV replication; GOOD-HIV, rebuilt",
+        "41,127 molecules",
+        "roc_auc",
+        "scaffold or size",
+        ("ogb/ogbg_molhiv/mapping/mol.csv.gz|ogb/hiv.zip",),
+        False,
+        (),
+    ),
+    (
+        "twitch",
+        "does a streamer use explicit language; GOOD-Twitch, rebuilt",
+        "6 graphs of 1,912 to 9,498 streamers",
+        "roc_auc",
+        "language",
+        _twitch,
+        True,
+        (),
+    ),
+    (
+        "cbas",
+        "where in a house is a node (4 classes); like GOOD-CBAS",
+        "1 graph of 700 nodes",
+        "accuracy",
+        "colour",
+        (),
+        True,
+        ("base", "middle", "bottom", "top"),
+    ),
+):
+    _add(
+        f"good-{_name}",
+        f"good.{_name}:load",
+        _task,
+        _size,
+        _metric,
+        _shifts.format(_domain),
+        *_paths,
+        level="node" if _node else "graph",
+        classes=_labels,
+    )

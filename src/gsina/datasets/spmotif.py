@@ -15,6 +15,7 @@ Mechanism" (ICML 2022). Three properties of that variant decide the published nu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -90,7 +91,8 @@ def generate(
     rng = np.random.default_rng([seed, list(PER_CLASS).index(split)])
     label = np.repeat(np.arange(len(MOTIFS)), per_class)
     bases = bases or ("large" if split == "test" else "small")
-    edges, graph, nodes = _skeletons(_draw_shapes(label, bias, split, bases, rng))
+    shapes = _draw_shapes(label, bias, split, bases, rng)
+    edges, graph, nodes = skeletons(shapes, _skeleton)
     # One edge joins motif node 0, the first id behind the base, to a random node of the base.
     base_nodes = nodes - MOTIF_NODES
     joint = np.stack([rng.integers(0, base_nodes), base_nodes])
@@ -190,20 +192,21 @@ def _draw_shapes(
     return np.stack([label, base, np.choose(base, [height, rungs, spokes]), arity], axis=1)
 
 
-def _skeletons(shapes: Ints) -> tuple[Ints, Ints, Ints]:
+def skeletons(shapes: Ints, build: Callable[..., Ints]) -> tuple[Ints, Ints, Ints]:
     """Bases and motifs, not yet joined.
 
     Few shapes exist, so each is built once and copied to the graphs that have it.
 
     Args:
-        shapes: Rows of :func:`_draw_shapes` ``[G, 4]``.
+        shapes: What every graph is built from ``[G, S]``, such as :func:`_draw_shapes` gives.
+        build: Edges ``[2, E]`` of a shape of S numbers; its last node has an edge.
 
     Returns:
         Edges ``[2, E]`` with ids local to the graph, graph of every edge ``[E]``, nodes ``[G]``.
     """
     distinct, which = np.unique(shapes, axis=0, return_inverse=True)
     which = which.reshape(-1)
-    tables = [_skeleton(*shape) for shape in distinct.tolist()]
+    tables = [build(*shape) for shape in distinct.tolist()]
     ptr = _offsets(np.array([table.shape[1] for table in tables]))
     counts = np.diff(ptr)[which]
     graph = np.repeat(np.arange(which.size), counts)

@@ -3,6 +3,7 @@
 SPLITS = {
     "train": "training",
     "val": "validation",
+    "id_val": "in-distribution validation",
     "id_test": "in-distribution test",
     "test": "test",
 }

@@ -41,9 +41,8 @@ def scaffold_split(
             f"and {val}."
         )
     count = len(smiles)
-    pieces = [list(smiles[start : start + CHUNK]) for start in range(0, count, CHUNK)]
     sets: dict[str, list[int]] = {}
-    for row, name in enumerate(chain.from_iterable(parallel_map(_scaffolds, pieces, jobs=jobs))):
+    for row, name in enumerate(scaffolds(smiles, jobs=jobs)):
         sets.setdefault(name, []).append(row)
     parts: tuple[list[int], ...] = ([], [], [])
     for members in sorted(sets.values(), key=lambda rows: (len(rows), rows[0]), reverse=True):
@@ -55,6 +54,12 @@ def scaffold_split(
             parts[2].extend(members)
     first, second, third = (np.array(part, dtype=np.int64) for part in parts)
     return first, second, third
+
+
+def scaffolds(smiles: Sequence[str], *, jobs: int | None = None) -> list[str]:
+    """:func:`scaffold` of many strings, by default in one process per core."""
+    pieces = [list(smiles[start : start + CHUNK]) for start in range(0, len(smiles), CHUNK)]
+    return list(chain.from_iterable(parallel_map(_scaffolds, pieces, jobs=jobs)))
 
 
 def scaffold(smiles: str) -> str:

@@ -94,7 +94,12 @@ def default_recipe(
 
 
 #: Networks of datasets whose family's is another one.
-OWN_BACKBONES = {"spmotif-struc": "ogb-gcn", "spmotif-mixed": "ogb-gcn"}
+OWN_BACKBONES = {
+    "spmotif-struc": "ogb-gcn",
+    "spmotif-mixed": "ogb-gcn",
+    "good-twitch": "gcn",
+    "good-cbas": "gcn",
+}
 
 
 def usual_backbone(dataset: str) -> str:

@@ -249,6 +249,9 @@ def test_every_table_has_valid_recipes_and_distinct_runs(name):
         "ciga-spm",
         "node",
         "recommended",
+        "recommended-ciga",
+        "good",
+        "node-facebook",
         "explanations",
         "own",
     )  # trials; splits of one run

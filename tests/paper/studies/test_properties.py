@@ -24,16 +24,17 @@ def model(name: str, backbone: str = "gin", **options: Any) -> Method:
     return build_method(name, spec, tiny.CLASSES, options).eval()
 
 
-def test_a_hard_top_k_has_all_weight_and_all_gradient_on_its_top() -> None:
+@pytest.mark.parametrize("name", ["dir", "cigav2"])
+def test_a_hard_top_k_has_all_weight_and_all_gradient_on_its_top(name: str) -> None:
     graphs = tiny.motifs(4)
-    found = measure_properties(model("dir", ratio=0.25), graphs, 0.25)
+    found = measure_properties(model(name, ratio=0.25), graphs, 0.25)
     counts = graphs.edge_ptr.diff()
     kept = float((0.25 * counts).ceil().sum() / counts.sum())
     assert found.top_share == pytest.approx(1)
     assert found.soft_share == pytest.approx(kept)
     assert found.reached == pytest.approx(kept, abs=0.01)
     assert found.outside == 0
-    wider = measure_properties(model("dir", ratio=0.5), graphs, 0.25)
+    wider = measure_properties(model(name, ratio=0.5), graphs, 0.25)
     assert 0.5 < wider.top_share < 1
     assert wider.outside > 0
 
@@ -60,7 +61,7 @@ def test_gsat_is_soft_reached_and_bound_to_no_ratio() -> None:
     assert 0.3 < found.top_share < 0.5
 
 
-@pytest.mark.parametrize("name", ["gsat", "dir", "gsina"])
+@pytest.mark.parametrize("name", ["gsat", "dir", "cigav2", "gsina"])
 def test_figures_do_not_depend_on_the_batch_and_leave_the_model_alone(name: str) -> None:
     graphs = tiny.ragged()
     method = model(name, "spmotifnet").train()
@@ -105,7 +106,7 @@ def test_gradients_are_those_of_a_small_change_of_the_scores() -> None:
 
 def test_methods_without_weighted_messages_are_refused() -> None:
     for name in ("erm", "gib"):
-        with pytest.raises(ValueError, match=r"expected a model of gsat, dir or gsina"):
+        with pytest.raises(ValueError, match=r"expected a model of gsat, dir, ciga or gsina"):
             measure_properties(model(name), tiny.motifs(1), 0.3)
     with pytest.raises(ValueError, match="one scorer of edges, got a GSAT with 0"):
         measure_properties(model("gsat", attention="node"), tiny.motifs(1), 0.3)

@@ -12,7 +12,7 @@ from gsina.paper.grid.results import Results, ood_score
 from gsina.paper.numbers import paper_number
 from gsina.paper.report.results_page import markdown, write_table
 from gsina.paper.report.summaries import summarise
-from gsina.paper.tables.nodes import METHODS, PANELS, node_table
+from gsina.paper.tables.nodes import METHODS, PANELS, node_table, other_schools
 from gsina.paper.tables.table import Table
 
 
@@ -118,3 +118,10 @@ def test_score_over_several_test_splits() -> None:
     assert ood_score({"metric": "f1", "metrics": metrics}) == pytest.approx(0.3)
     assert ood_score({"metric": "f1", "metrics": {"test": {"f1": 0.7}}}) == 0.7
     assert ood_score({"metric": "f1", "metrics": {"test": {"f1": None}}}) is None
+
+
+def test_other_schools_to_train_on() -> None:
+    cells = other_schools().cells
+    sets = {cell.column.split()[2]: cell.recipe.data.options["train_set"] for cell in cells}
+    assert sets == {"B": 2, "C": 3}
+    assert all(cell.paper is None for cell in cells)  # those numbers are of the first set

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -39,33 +40,50 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
             kind = " ".join([named, *(recipe[part]["name"] for part in ("backbone", "method"))])
             if "seconds_explaining" in result:
                 kind = f"{kind} {result['explainer']}"
-                times.setdefault(kind, []).append(result["seconds_explaining"])
-            else:
-                times.setdefault(kind, []).append(result["epochs"] * result["seconds_per_epoch"])
+            taken = seconds_taken(result)
+            if taken is not None:
+                times.setdefault(kind, []).append(taken)
         except (ValueError, KeyError, TypeError):
             continue  # the caller reports a broken file, whose job is run again
     return {kind: statistics.median(values) for kind, values in times.items()}
 
 
-def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
-    """Seconds that the jobs will take in one process, and the jobs of which nothing is known.
+class Times:
+    """How long runs take, as far as that is known from results."""
 
-    A kind of run that has only been measured counts with all its epochs.
-    """
-    known, measured = seconds_by_kind(results), epoch_times(results)
-    total, unknown = 0.0, []
-    for job in jobs:
+    def __init__(self, results: Results) -> None:
+        self.known, self.measured = seconds_by_kind(results), epoch_times(results)
+
+    def of(self, job: Job) -> float | None:
+        """Seconds of a job in one process; ``None`` if nothing is known of its kind.
+
+        A kind of run that has only been measured counts with all its epochs.
+        """
         kind = kind_name(job.recipe)
         with_explainer = f"{kind} {(job.explainer or '').partition(',')[0]}"
-        if with_explainer in known:  # the model is trained once for all explainers
-            total += known[with_explainer]
-        elif kind in known:
-            total += known[kind]
-        elif kind in measured:
-            total += measured[kind] * job.recipe.optimiser.epochs
-        else:
-            unknown.append(job)
-    return total, unknown
+        for name in (with_explainer, kind):  # the model is trained once for all explainers
+            if name in self.known:
+                return self.known[name]
+        if kind in self.measured:
+            return self.measured[kind] * job.recipe.optimiser.epochs
+        return None
+
+
+def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
+    """Seconds that the jobs will take in one process, and the jobs of which nothing is known."""
+    times = Times(results)
+    seconds = [times.of(job) for job in jobs]
+    unknown = [job for job, known in zip(jobs, seconds, strict=True) if known is None]
+    return sum(known for known in seconds if known is not None), unknown
+
+
+def seconds_taken(result: dict[str, Any]) -> float | None:
+    """How long a finished run took; ``None`` if its result does not say."""
+    with contextlib.suppress(KeyError, TypeError):
+        if "seconds_explaining" in result:
+            return float(result["seconds_explaining"])
+        return float(result["epochs"] * result["seconds_per_epoch"])
+    return None
 
 
 def kind_name(recipe: Recipe) -> str:

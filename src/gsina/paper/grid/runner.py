@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shutil
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -139,6 +141,7 @@ def run_jobs(
     processes: int = 1,
     cluster: str | None = None,
     on_epoch: Callable[[Job, dict[str, Any]], None] | None = None,
+    until: float = math.inf,
 ) -> Iterator[Finished]:
     """Run all jobs that have no result yet; yields each as it ends.
 
@@ -148,6 +151,7 @@ def run_jobs(
         processes: Jobs at a time, each with one thread if there are several.
         cluster: ``auto`` or the address of a Ray cluster that runs the jobs instead.
         on_epoch: Called after every epoch; only with one process.
+        until: No job is begun after this time of ``time.monotonic``; not with a cluster.
     """
     waiting = pending(jobs, results)
     if cluster is not None:
@@ -157,9 +161,11 @@ def run_jobs(
         return
     if processes == 1:
         for job in waiting:
+            if time.monotonic() >= until:
+                return
             listeners = [] if on_epoch is None else [OnEpoch(partial(on_epoch, job))]
             yield run_job(job, results, listeners)
         return
     from gsina.paper.grid.workers import run_in_processes
 
-    yield from run_in_processes(waiting, results, processes)
+    yield from run_in_processes(waiting, results, processes, until)

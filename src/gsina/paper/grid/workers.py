@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -22,8 +24,12 @@ from gsina.runs.job import Job
 TRIES = 3
 
 
-def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> Iterator[Finished]:
+def run_in_processes(
+    jobs: Sequence[Job], results: Results, processes: int, until: float = math.inf
+) -> Iterator[Finished]:
     """Run the jobs, ``processes`` at a time; yields each as it ends.
+
+    None is begun after the time ``until`` of ``time.monotonic``.
 
     If the system kills a worker, all jobs that were running are started again (from their last
     checkpoint), each at most ``TRIES`` times.
@@ -33,7 +39,7 @@ def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> I
     while waiting:
         running: dict[Future[Finished], Job] = {}
         try:
-            yield from _until_broken(waiting, running, results, processes)
+            yield from _until_broken(waiting, running, results, processes, until)
         except BrokenProcessPool:
             for job in reversed(list(running.values())):
                 tries[job.name] += 1
@@ -45,7 +51,11 @@ def run_in_processes(jobs: Sequence[Job], results: Results, processes: int) -> I
 
 
 def _until_broken(
-    waiting: deque[Job], running: dict[Future[Finished], Job], results: Results, processes: int
+    waiting: deque[Job],
+    running: dict[Future[Finished], Job],
+    results: Results,
+    processes: int,
+    until: float,
 ) -> Iterator[Finished]:
     """Run one job per process; stopping this stops all processes."""
     spawn = multiprocessing.get_context("spawn")
@@ -61,6 +71,8 @@ def _until_broken(
 
         try:
             while waiting or running:
+                if time.monotonic() >= until:
+                    waiting.clear()
                 while waiting and len(running) < processes:
                     submit()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:

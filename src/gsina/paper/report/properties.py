@@ -21,10 +21,16 @@ from gsina.runs.provenance import short_commit
 #: top-k; its text counts DIR among them.
 CLAIMS = {
     "gsat": ("No", "Yes", "Fully"),
+    "cigav2": ("Yes", "No", "Partially"),
     "dir": ("Yes", "No", "Partially"),
     "gsina": ("Yes", "Yes", "Fully"),
 }
-LABELS = {"gsat": "GSAT (information bottleneck)", "dir": "DIR (hard top-k)", "gsina": "GSINA"}
+LABELS = {
+    "gsat": "GSAT (information bottleneck)",
+    "cigav2": "CIGAv2 (hard top-k)",
+    "dir": "DIR (hard top-k)",
+    "gsina": "GSINA",
+}
 
 SPLITS = {"val": "validation", "test": "test, larger"}
 

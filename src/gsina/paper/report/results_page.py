@@ -15,7 +15,7 @@ from gsina.paper.report.summaries import Summary, digits_of, not_run, ours, pair
 from gsina.paper.studies.runtime import read_runtime
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.table import Table
-from gsina.paper.tables.tuned_cells import resolve
+from gsina.paper.tables.tuned_cells import jobs_of, resolve
 from gsina.runs.provenance import short_commit
 
 #: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.
@@ -28,6 +28,7 @@ ELSEWHERE = (
     "own",
     "recommended",
     "recommended-more",
+    "recommended-ciga",
     "factors",
     "factors-nodes",
     "factors-molecules",
@@ -132,28 +133,25 @@ def _seeds(summary: Summary, seeds: Sequence[int]) -> str:
 
 
 def results_page(results: Results, findings: str = "") -> str:
-    """The whole page: every table that has runs of its own, or of two cells, and the findings.
+    """The whole page: every table that has runs of its own, or half of its cells, and the findings.
 
-    A single cell may be there only because another table shares it.
+    Some cells may be there only because other tables share them.
     """
     return _page(results, findings, _runtime(results))
-
-
-def _job_names(table: Table) -> set[str]:
-    return {job.name for cell in table.cells for job in cell.jobs}
 
 
 def _page(results: Results, findings: str, runtime: dict[str, Any] | None) -> str:
     parts = [HEADER]
     not_run = []
     tables = {name: make_table(name) for name in TABLES}
-    jobs = {name: _job_names(table) for name, table in tables.items()}
+    jobs = {name: {job.name for job in jobs_of(one, results)} for name, one in tables.items()}
     for name, table in tables.items():
         if name in ELSEWHERE:
             continue
         shared = set().union(*(names for other, names in jobs.items() if other != name))
-        run = [summary.cell for summary in summarise(table, results) if summary.values]
-        if len(run) >= 2 or any(job.name not in shared for cell in run for job in cell.jobs):
+        run = [one for one in summarise(table, results) if one.values]
+        done = {job.name for one in run for job in one.cell.jobs if job.seed in one.values}
+        if 2 * len(run) >= len(table.cells) or done - shared:
             # The pictures of tables say no more than the tables; those of curves do.
             picture = f"img/{name}.png" if name in DRAWN else None
             parts.append(markdown(table, results, picture))

@@ -12,6 +12,7 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods import Method
+from gsina.methods.extracting.ciga import CIGA
 from gsina.methods.extracting.dir import DIR
 from gsina.methods.extracting.gsat import GSAT
 from gsina.methods.gsina import GSINA
@@ -50,7 +51,7 @@ class Properties:
 def measure_properties(
     method: Method, graphs: PackedGraphs, ratio: float, batch_size: int = 128
 ) -> Properties:
-    """Measure a trained GSAT, DIR or GSINA, in evaluation mode: without noise and dropout.
+    """Measure a trained GSAT, DIR, CIGA or GSINA, in evaluation mode: without noise and dropout.
 
     Args:
         method: The trained model; its mode is put back after.
@@ -110,13 +111,13 @@ def _measure(method: Method, batch: Batch, ratio: float) -> _Measured:
 def message_weights(method: Method, batch: Batch) -> Tensor:
     """What the messages of the edges are multiplied by ``[E]``, float64; 0 for a removed edge."""
     attention = method(batch).attention
-    if not isinstance(method, (GSAT, DIR, GSINA)) or attention is None:
+    if not isinstance(method, (GSAT, DIR, CIGA, GSINA)) or attention is None:
         raise InputError(
-            f"expected a model of gsat, dir or gsina, which weigh messages, got a "
+            f"expected a model of gsat, dir, ciga or gsina, which weigh messages, got a "
             f"{type(method).__name__}."
         )
     weights: Tensor = attention.edge.double()
-    if isinstance(method, DIR):
+    if isinstance(method, (DIR, CIGA)):
         edges = batch.edge_groups
         weights = weights * hard_top_r(attention.scores, method.config.ratio, edges, batch.reverse)
     return weights
@@ -150,7 +151,7 @@ def property_result(run: Run, ratio: float, graphs: PackedGraphs, data: str) -> 
     """The result of a run with its measured properties, to be stored as a file.
 
     Args:
-        run: A finished run of ``gsat``, ``dir`` or ``gsina``.
+        run: A finished run of ``gsat``, ``dir``, ``cigav2`` or ``gsina``.
         ratio: Share r of the edges that counts as the top.
         graphs: The graphs to measure on.
         data: What these graphs are, for the page: ``"training graphs of SPMotif b = 0.5"``.

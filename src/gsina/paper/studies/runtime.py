@@ -41,7 +41,10 @@ DATA = {
     "nci109": ("ogb-gcn", "NCI109", "nci109"),
     "proteins": ("ogb-gin", "PROTEINS", "proteins"),
     "dd": ("ogb-gcn", "DD", "dd"),
-    "drugood-ec50-size": ("ogb-gin", "DrugOOD size (EC50)", "drugood-size"),
+    **{
+        f"drugood-ec50-{domain}": ("ogb-gin", f"DrugOOD {domain} (EC50)", f"drugood-{domain}")
+        for domain in ("size", "assay", "scaffold")
+    },
 }
 PLAIN = "ERM"
 #: Rows: the method, the options that make it what the row says, and the name in the paper's table.

@@ -39,6 +39,22 @@ _HOMES: dict[str, tuple[Any, ...]] = {
         _TEMPERATURES,
         "Sensitivity to tau",
     ),
+    "sensitivity-r-more": (
+        "gsat",
+        "sensitivity_more",
+        "sensitivity-r-more",
+        "ratio",
+        _RATIOS,
+        "Sensitivity to r on five further datasets",
+    ),
+    "sensitivity-tau-pna": (
+        "gsat",
+        "sensitivity_more",
+        "sensitivity-tau-pna",
+        "temperature",
+        _TEMPERATURES,
+        "Sensitivity to tau with PNA",
+    ),
     "interpret-auc": ("explanations", "interpret_auc"),
     "interpret-p5": ("explanations", "interpret_p5"),
     "interpret-long": ("explanations", "interpret_long"),
@@ -49,6 +65,8 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "ciga-real": ("ciga", "ciga_real"),
     "ciga-more": ("ciga", "ciga_more"),
     "node": ("nodes", "node_table"),
+    "node-facebook": ("nodes", "other_schools"),
+    "good": ("good", "good"),
     "own": ("own", "own"),
     "factors": ("factors", "factors"),
     "transport": ("factors", "transport"),
@@ -57,6 +75,7 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "ideas": ("recommended", "ideas"),
     "recommended": ("recommended", "recommended"),
     "recommended-more": ("recommended", "recommended_more"),
+    "recommended-ciga": ("recommended", "recommended_ciga"),
 }
 TABLES: dict[str, Callable[[], Table]] = {
     name: partial(_make, *home) for name, home in _HOMES.items()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gsina.paper.numbers import paper_number
 from gsina.paper.tables.gsat import BIASES, spmotif
-from gsina.paper.tables.table import THREE, Cell, ExtraColumn, Table
+from gsina.paper.tables.table import FIVE, Cell, ExtraColumn, Table
 
 BACKBONE_LABEL = {"gin": "GIN", "pna": "PNA", "spmotifnet": "SPMotifNet"}
 EXPLAINER_LABEL = {
@@ -56,7 +56,7 @@ def _explained(table: str, backbone: str, method: str, bias: float) -> Cell:
         f"{BACKBONE_LABEL[backbone]} + {label}",
         f"SPMotif {bias}",
         spmotif(backbone, "erm" if explainer else method, bias),
-        THREE,
+        FIVE,
         paper_number(table, method, backbone, f"spmotif-{bias}"),
         explainer,
     )
@@ -64,7 +64,7 @@ def _explained(table: str, backbone: str, method: str, bias: float) -> Cell:
 
 def interpret_long() -> Table:
     """GSINA's explanations on SPMotifNet when it is not stopped early."""
-    cells = [_whole(bias, THREE) for bias in (0.9, 0.7, 0.5)]
+    cells = [_whole(bias, FIVE) for bias in (0.9, 0.7, 0.5)]
     cells[1:1] = [_whole(0.9, (0,), ratio=ratio) for ratio in (0.1, 0.4, 0.6)]
     note = (
         "The recipe of `interpret-p5` (r = 0.2), with all of its 200 epochs: there it ends after "

@@ -64,6 +64,7 @@ KNOBS: dict[str, Knob] = {
     "igm": Knob("environment_mixup", "times", 5.0, 0.1, 1.0),
     "gsat": Knob("information", "times", 10.0, 0.01, 1.0),  # what its authors tried
     "gsina": _RATIO,
+    "eerm": Knob("beta", "times", 3.0),
 }
 #: Where the contrast was searched in a smaller range than that of Spurious-Motif and DrugOOD.
 CONTRASTS = dict.fromkeys(("nci1", "nci109", "proteins", "dd"), (0.5, 2.0)) | dict.fromkeys(

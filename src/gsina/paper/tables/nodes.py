@@ -91,6 +91,36 @@ NOTES = (
 )
 
 
+#: Training sets of Facebook-100 beside the first.
+OTHER_SCHOOLS = {2: "set B", 3: "set C"}
+
+
+def other_schools() -> Table:
+    """Facebook-100 with the two other sets of schools to train on."""
+    (panel,) = (one for one in PANELS if one.dataset == "facebook100")
+    cells = [
+        Cell(
+            row,
+            f"{panel.label} {name} {test}",
+            default_recipe(
+                panel.dataset,
+                panel.backbone,
+                method,
+                data=dict(panel.data) | {"train_set": number},
+                options=options,
+            ),
+            panel.seeds,
+            split=f"test-{test}",
+        )
+        for number, name in OTHER_SCHOOLS.items()
+        for row, (method, options) in METHODS.items()
+        for test in panel.tests
+    ]
+    note = "Set B: Bingham, Duke, Princeton; set C: WashU, Brandeis, Carnegie."
+    title = "Node level: Facebook-100 with other training schools, accuracy"
+    return Table("node-facebook", title, tuple(cells), notes=(note, *NOTES[2:4]))
+
+
 def node_table() -> Table:
     """ERM, EERM and GSINA with and without noise, on every test graph."""
     cells = [

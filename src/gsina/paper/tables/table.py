@@ -98,8 +98,8 @@ class Table:
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:
         """The cells whose row, column or method contain every word of ``only``.
 
-        What fits best counts alone: a whole word of names of rows and columns (``NCI1``, ``IRM``),
-        else a whole word of names of methods, else a part of a word.
+        What fits best counts alone: the whole name of a row or column, else a whole word of one
+        (``NCI1``, ``IRM``), else a whole word of names of methods, else a part of a word.
         """
         cells = list(self.cells)
         names = sorted({cell.row for cell in cells} | {cell.column for cell in cells})
@@ -121,6 +121,10 @@ class Table:
         return replace(self, cells=tuple(cells))
 
 
+def _is_name(cell: Cell, word: str) -> bool:
+    return word in (cell.row.lower(), cell.column.lower())
+
+
 def _in_names(cell: Cell, word: str) -> bool:
     return _whole_in(f"{cell.row} {cell.column}", word)
 
@@ -138,4 +142,4 @@ def _whole_in(text: str, word: str) -> bool:
 
 
 #: How a word may fit a cell, the closest first; if none does for any cell, as a part of a word.
-FITS = (_in_names, _is_method)
+FITS = (_is_name, _in_names, _is_method)

@@ -1,0 +1,1 @@
+"""What `gsina bench` does with the runs of its tables."""

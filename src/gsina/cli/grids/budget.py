@@ -1,0 +1,180 @@
+"""``gsina bench --all``: the runs of all tables that are worth most for the time given."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.table import Table as RichTable
+
+from gsina.cli import show
+from gsina.cli.grids.running import label, measure_table, run_grid, without_data
+from gsina.errors import InputError
+
+if TYPE_CHECKING:
+    from gsina.paper.grid.plan import Plan, Planned
+    from gsina.paper.grid.results import Results
+    from gsina.paper.grid.runner import Finished
+    from gsina.paper.tables.table import Table
+
+UNITS = {"h": 3600, "m": 60, "s": 1}
+#: Lines of a plan that are shown.
+SHOWN = 40
+
+
+def seconds_of(text: str | None) -> float:
+    """A time such as ``3h``, ``1h30m`` or ``90m`` in seconds; without one there is no end.
+
+    Raises:
+        InputError: It is not such a time.
+    """
+    if text is None:
+        return math.inf
+    joined = text.replace(" ", "")
+    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", joined)
+    total = sum(float(number) * UNITS[unit] for number, unit in parts)
+    if "".join(map("".join, parts)) != joined or total <= 0:
+        raise InputError(f"--budget is a time such as 3h, 90m or 1h30m, got {text!r}.")
+    return total
+
+
+def run_within(
+    store: Results, seconds: float, processes: int, device: str | None, *, dry_run: bool = False
+) -> bool:
+    """Plan, run, and plan again with the time that is left; whether all runs finished.
+
+    Trials decide what is run after them, so a plan is made anew when the last one is done.
+    """
+    began = time.monotonic()
+    tables = _tables()
+    plan = _plan(tables, store, seconds, processes)
+    _show(plan, seconds, processes)
+    if dry_run:
+        return True
+    store.clear_locks()
+    left_out: set[str] = set()
+    failed: set[str] = set()
+    taken: list[tuple[float, float]] = []
+    while plan.chosen:
+        left_out |= without_data([one.job for one in plan.chosen])
+        chosen = [one for one in plan.chosen if one.job.recipe.data.name not in left_out]
+        failed |= _run(chosen, store, processes, device, began + seconds, taken)
+        left = seconds - (time.monotonic() - began)
+        if left <= 0:
+            break
+        plan = _plan(tables, store, left, processes, left_out | failed)
+    _conclude(taken, time.monotonic() - began, tables, store)
+    if failed:
+        show.say(f"{len(failed)} runs did not finish; the reasons are above.", "yellow")
+    return not failed
+
+
+def measure_unknown(store: Results) -> None:
+    """Measure an epoch of every kind of run of which no time is known."""
+    from gsina.paper.grid.estimate import Times
+
+    times = Times(store)
+    for table in _tables():
+        cells = [cell for cell in table.cells if cell.recipe.data.at_hand()]
+        new = tuple(cell for cell in cells if any(times.of(job) is None for job in cell.jobs[:1]))
+        if new:
+            measure_table(replace(table, cells=new), store)
+            times = Times(store)
+
+
+def _tables() -> list[Table]:
+    from gsina.paper.tables import TABLES, make_table
+
+    return [make_table(name) for name in TABLES]
+
+
+def _plan(
+    tables: list[Table],
+    store: Results,
+    seconds: float,
+    processes: int,
+    leave_out: set[str] | frozenset[str] = frozenset(),
+) -> Plan:
+    from gsina.paper.grid.plan import make_plan
+
+    return make_plan(tables, store, seconds, processes=processes, leave_out=leave_out)
+
+
+def _show(plan: Plan, seconds: float, processes: int) -> None:
+    """Say what will be run, and what cannot be."""
+    if plan.chosen:
+        view = RichTable("run", "tables", "time", box=show.BOX)
+        for one in plan.chosen[:SHOWN]:
+            view.add_row(label(one.cell, one.job), ", ".join(one.tables), show.clock(one.seconds))
+        show.console.print(view)
+    more = len(plan.chosen) - SHOWN
+    end = f" The first {SHOWN} are shown." if more > 0 else ""
+    time_left = "" if math.isinf(seconds) else f" of {show.clock(seconds)}"
+    show.say(
+        f"{len(plan.chosen)} runs now, about {show.clock(plan.seconds / processes)}{time_left}; "
+        f"{len(plan.later)} more are known that do not fit.{end}"
+    )
+    if plan.unknown:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in plan.unknown.most_common(8))
+        rest = len(plan.unknown) - 8
+        others = f" and {rest} more kinds" if rest > 0 else ""
+        show.say(
+            f"{plan.unknown.total()} runs of which no time is known are left out: {kinds}{others}; "
+            "gsina bench --all --measure measures them.",
+            "yellow",
+        )
+    for name, count in plan.missing.items():
+        show.say(f"left out, {count} runs: the files of {name} are not on this machine.", "yellow")
+
+
+def _run(
+    chosen: list[Planned],
+    store: Results,
+    processes: int,
+    device: str | None,
+    until: float,
+    taken: list[tuple[float, float]],
+) -> set[str]:
+    """Run what is planned, each with the time it took beside the estimate."""
+    from gsina.paper.grid.estimate import seconds_taken
+    from gsina.paper.tables.table import Table
+
+    expected = {one.job.name: one.seconds for one in chosen}
+
+    def after(finished: Finished) -> str:
+        seconds = seconds_taken(finished.result or {})
+        if seconds is None:
+            return ""
+        guess = expected[finished.job.name]
+        taken.append((guess, seconds))
+        return f", {show.clock(seconds)} (estimated {show.clock(guess)})"
+
+    cells = {one.job.name: one.cell for one in chosen}.values()
+    return run_grid(
+        Table("all", "All tables", tuple(cells)),
+        [one.job for one in chosen],
+        store,
+        processes,
+        None,
+        device,
+        until=until,
+        after=after,
+    )
+
+
+def _conclude(
+    taken: list[tuple[float, float]], passed: float, tables: list[Table], store: Results
+) -> None:
+    """Keep what trials chose, and set the time beside its estimate."""
+    from gsina.paper.tables.tuned_cells import save_choices
+
+    for table in tables:
+        save_choices(table, store)
+    guess, seconds = (sum(column) for column in zip(*taken, strict=True)) if taken else (0.0, 0.0)
+    show.say(
+        f"{len(taken)} runs in {show.clock(passed)}: they took {show.clock(seconds)} of one "
+        f"process, {show.clock(guess)} were estimated. The page: gsina report --out docs/results.md"
+    )

@@ -1,0 +1,1 @@
+"""Datasets of the GOOD benchmark, rebuilt from the description in its paper."""

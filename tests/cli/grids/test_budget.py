@@ -1,0 +1,84 @@
+"""``gsina bench --all``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gsina.cli.grids.budget import seconds_of
+from gsina.datasets import DATASETS
+from gsina.errors import InputError
+from gsina.paper import tables
+from gsina.paper.tables.knobs import with_trials
+from gsina.paper.tables.table import Cell, Table
+from gsina.runs.published import default_recipe
+
+
+@pytest.fixture
+def two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {"bias": 0.5, "num_per_class": 4}
+    plain = default_recipe("spmotif", "gin", "erm", data=data, epochs=1)
+    away = default_recipe("good-motif", None, "erm", epochs=1)
+    one = Table("one", "One", (with_trials(Cell("GIN", "tiny", plain, (0, 1))),))
+    two = Table("two", "Two", (Cell("GIN", "tiny", plain, (0,)), Cell("GIN", "away", away, (0,))))
+    gone = replace(DATASETS["good-motif"], at_hand=lambda: False)
+    monkeypatch.setitem(DATASETS, "good-motif", gone)
+    monkeypatch.setattr(tables, "TABLES", {"one": lambda: one, "two": lambda: two})
+
+
+@pytest.mark.usefixtures("two_tables")
+def test_trials_then_seeds_within_the_budget(gsina, tmp_path: Path) -> None:
+    unknown = " ".join(gsina("bench", "--all", "--dry-run").output.split())
+    assert "0 runs now" in unknown
+    assert "3 runs of which no time is known are left out: spmotif gin erm (3)" in unknown
+    assert "left out, 1 runs: the files of good-motif are not on this machine" in unknown
+    assert gsina("bench", "--all", "--measure").exit_code == 0
+    planned = " ".join(gsina("bench", "--all", "--budget", "1h", "--dry-run").output.split())
+    assert "3 runs now" in planned
+    assert "one, two" in planned
+    assert not (tmp_path / "results/runs").exists()
+    done = gsina("bench", "--all", "--budget", "1h")
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    assert "(estimated 0:0" in text
+    assert "4 runs in 0:" in text  # three trials, of which one is a seed, and another seed
+    assert len(list((tmp_path / "results/runs").glob("*.json"))) == 4
+    assert json.loads((tmp_path / "results/tuning/one.json").read_text())["table"] == "one"
+    assert "0 runs now" in gsina("bench", "--all").output
+
+
+@pytest.mark.usefixtures("two_tables")
+def test_a_budget_that_is_too_small_runs_nothing(gsina, tmp_path: Path) -> None:
+    gsina("bench", "--all", "--measure")
+    path = tmp_path / "results/bench/epochs.json"
+    content = json.loads(path.read_text())
+    content["epochs"]["spmotif gin erm"]["seconds"] = 100.0
+    path.write_text(json.dumps(content))
+    output = " ".join(gsina("bench", "--all", "--budget", "90s").output.split())
+    assert "0 runs now, about 0:00 of 1:30; 3 more are known that do not fit" in output
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--all", "gsat"), "needs the name of a table, or --all for all of them, and not both"),
+        ((), "needs the name of a table, or --all"),
+        (("gsat", "--budget", "3h"), "--budget is not for the table gsat"),
+        (("--all", "--only", "GIN"), "--only is not for --all"),
+        (("--all", "--budget", "soon"), "--budget is a time such as 3h, 90m or 1h30m, got 'soon'"),
+    ],
+)
+def test_options_that_do_not_go_together(gsina, given: tuple[str, ...], said: str) -> None:
+    wrong = gsina("bench", *given)
+    assert wrong.exit_code == 2
+    assert said in " ".join(wrong.output.split())
+
+
+def test_times() -> None:
+    assert [seconds_of(text) for text in ("3h", "1h30m", "45s", "1.5 h")] == [10800, 5400, 45, 5400]
+    for wrong in ("", "3", "h", "-1h", "3 days"):
+        with pytest.raises(InputError):
+            seconds_of(wrong)
