@@ -157,8 +157,9 @@ def test_every_table_can_be_drawn_without_a_run(tmp_path) -> None:
 
 def test_the_gsat_table_has_the_papers_rows_and_columns() -> None:
     cells = make_table("gsat").cells
-    assert len(cells) == 48
-    assert all(cell.paper is not None for cell in cells)
+    theirs = [cell for cell in cells if cell.recipe.data.name != "sst2-text"]  # that is ours
+    assert len(theirs) == 48
+    assert all(cell.paper is not None for cell in theirs)
     assert {cell.column for cell in cells} >= {"molhiv", "MNIST-75sp", "Graph-SST2"}
     assert {"GIB", "DIR", "PNA + GSAT"} <= {cell.row for cell in cells}
     first = cells[:9]

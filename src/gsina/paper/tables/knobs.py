@@ -65,6 +65,8 @@ KNOBS: dict[str, Knob] = {
     "gsat": Knob("information", "times", 10.0, 0.01, 1.0),  # what its authors tried
     "gsina": _RATIO,
     "eerm": Knob("beta", "times", 3.0),
+    "gmt-lin": Knob("information", "times", 2.0, 0.1, 1.0),
+    "prune": Knob("size", "plus", 0.15, 0.5, 0.85),  # about what its paper tries
 }
 #: Where the contrast was searched in a smaller range than that of Spurious-Motif and DrugOOD.
 CONTRASTS = dict.fromkeys(("nci1", "nci109", "proteins", "dd"), (0.5, 2.0)) | dict.fromkeys(
