@@ -49,7 +49,11 @@ def test_pairs_of_molecules(gsina, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--features", "ecfp"), "unknown kind of molecule features 'ecfp'; known: morgan, rdkit"),
+        (
+            ("--features", "ecfp"),
+            "unknown kind of molecule features 'ecfp'; known: morgan, none, rdkit",
+        ),
+        (("--features", "morgan,none"), "the molecule features 'none' stand alone"),
         (
             ("--features", "rdkit", "--no-trees", "--method", "dir"),
             "cannot use features of whole graphs",

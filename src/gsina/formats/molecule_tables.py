@@ -219,7 +219,7 @@ def _describe(
     found = choose(values, names, kept)
     notes = [
         f"{len(kept):,} features of whole molecules ({', '.join(kinds)}) vary among the training "
-        "molecules and are used beside the graph."
+        "molecules."
     ]
     if gaps := int(np.isnan(found).any(axis=1).sum()):
         notes.append(
@@ -295,7 +295,7 @@ def read_again(
         features=str(reading.get("features", "ogb")),
         descriptors=_renamed(reading.get("descriptors"), dict(zip(old, columns, strict=True))),
     )
-    return Rows(chunks, tuple(columns))
+    return Rows(chunks, tuple(columns), header(files[0]))
 
 
 def _renamed(

@@ -63,7 +63,12 @@ def describe(molecules: Sequence[Any], kinds: Sequence[str]) -> tuple[Values, tu
 def check_kinds(kinds: Sequence[str]) -> None:
     """Refuse a kind that is not known, or given twice."""
     for kind in kinds:
-        check_name(kind, KINDS, "kind of molecule features")
+        check_name(kind, (*KINDS, NONE), "kind of molecule features")
+        if kind == NONE:
+            raise InputError(
+                f"the molecule features {NONE!r} stand alone (--features {NONE}, in Python "
+                "features=None); leave the others out, or name these only."
+            )
         if list(kinds).count(kind) > 1:
             raise InputError(f"the molecule features {kind!r} are asked for twice; name them once.")
 

@@ -14,6 +14,8 @@ from gsina.explain.evidence.removal import Way
 from gsina.explainers.marked import edge_groups
 from gsina.graphs.packed import PackedGraphs
 
+#: Targets that a line names; of the others only the number is given.
+NAMED = 3
 #: How a way of removing is called.
 WAY_LABEL = {"zero": "weights put to 0", "delete": "edges deleted", "replace": "edges replaced"}
 #: Measures of a table: what they say, and whether they are shares.
@@ -82,7 +84,7 @@ def graph_lines(
         graph = int(of_row[row])
         total, kept = int(edges[graph]), int(marked[graph])
         values = numbers[:, row].tolist()
-        words = _line(values, total, kept, edge_word, found.numbers)
+        words = _line(values, total, kept, edge_word, found)
         line: dict[str, Any] = {"words": words}
         if total > kept:
             names = ("before", "without", "only", "random_without", "random_only")
@@ -91,7 +93,7 @@ def graph_lines(
     return lines
 
 
-def _line(values: Sequence[float], edges: int, marked: int, word: str, numbers: bool) -> str:
+def _line(values: Sequence[float], edges: int, marked: int, word: str, found: Faithfulness) -> str:
     """What the marked part is worth, in words that need no paper."""
     if edges == 0:
         return f"There are no {word}s, so nothing is marked."
@@ -100,18 +102,28 @@ def _line(values: Sequence[float], edges: int, marked: int, word: str, numbers: 
     if marked == edges:
         return f"All {edges} {word}s are marked, so there is nothing to compare with."
     before, without, only, random_without, random_only = values
-    text = _number if numbers else _share
+    text = _number if found.numbers else _share
     change = f"stays {text(before)}"
     if text(without) != text(before):
         verb = "falls" if without < before else "rises"
         change = f"{verb} from {text(before)} to {text(without)}"
-    what = "prediction" if numbers else "probability"
+    what = _subject(found.numbers, found.targets)
     named, them = (word, "that one") if marked == 1 else (f"{word}s", "them")
     return (
         f"Without the marked {named} ({marked} of {edges}) the {what} {change}; with only {them} "
         f"it is {text(only)}. A random choice of as many: {text(random_without)}, "
         f"{text(random_only)}."
     )
+
+
+def _subject(numbers: bool, targets: Sequence[str]) -> str:
+    """What a line is about; of several targets their mean, with the names of the first."""
+    what = "prediction" if numbers else "probability"
+    if not targets:
+        return what
+    more = f" and {len(targets) - NAMED} more" if len(targets) > NAMED else ""
+    whose = "" if numbers else " of the answers"
+    return f"mean {what}{whose} over {', '.join(targets[:NAMED])}{more}"
 
 
 def table(found: Faithfulness) -> list[list[str]]:
