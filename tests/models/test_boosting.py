@@ -16,11 +16,13 @@ from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
 from gsina.methods.trees import WithTrees
+from gsina.models import train
 from gsina.models.boosting import grow_trees
 from gsina.models.folder import load_model, save_model
 from gsina.models.plan import Plan
 from gsina.models.train import named_spec, train_model
 from gsina.training import Settings
+from gsina.training.distributed import Ranks
 
 FEATURES = 6
 
@@ -146,3 +148,29 @@ def test_graphs_without_features_are_refused_before_training() -> None:
     spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8})
     with pytest.raises(InputError, match="boosted trees need features of whole graphs"):
         train_model(data, Plan(spec, settings=Settings(1, 64), trees=True))
+
+
+def test_of_several_processes_the_first_grows_the_trees_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[Any] = []
+
+    class First(Ranks):
+        def agree(self, value: Any) -> Any:
+            sent.append(value)
+            return value
+
+    class Second(Ranks):
+        def agree(self, value: Any) -> Any:
+            assert value is None
+            return sent[0]
+
+    data = dataset("binary", 1)
+    plan = Plan(named_spec("gin", tiny.FEATURES, 0, {}), trees=True)
+    grown = train._grown(data, plan, [], First(0, 2))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the second process grows trees")
+
+    monkeypatch.setattr(train, "grow_trees", refuse)
+    assert train._grown(data, plan, [], Second(1, 2)) is grown

@@ -160,7 +160,7 @@ def train_model(
     }
     members = [first, *map(fitted, plan.other_members(first.trial))]
     method = first.method if len(members) == 1 else Ensemble([one.method for one in members])
-    trees = _grown(scaled, plan, listeners).to(place) if plan.trees else None
+    trees = _grown(scaled, plan, listeners, ranks).to(place) if plan.trees else None
     if trees is not None:
         method = WithTrees(method, trees)
     model = Model(
@@ -187,14 +187,20 @@ def train_model(
     return Trained(model, first.progress, tuple(one.progress for one in members[1:]))
 
 
-def _grown(dataset: Dataset, plan: Plan, listeners: Sequence[Listener]) -> BoostedTrees:
-    """The trees of a plan, with progress."""
+def _grown(
+    dataset: Dataset, plan: Plan, listeners: Sequence[Listener], ranks: Ranks | None = None
+) -> BoostedTrees:
+    """The trees of a plan, with progress; of several processes the first grows them for all."""
 
     def report(done: int, of: int) -> None:
         for listener in listeners:
             listener.on_part("boosted trees", done, of)
 
-    return grow_trees(dataset, plan.seed, report)
+    together = ranks or Ranks()
+    grown = grow_trees(dataset, plan.seed, report) if together.first else None
+    trees = together.agree(grown)
+    assert trees is not None
+    return trees
 
 
 #: Scores by split and metric, and the main metric by target and split.
