@@ -105,6 +105,7 @@ SOURCES = (
     Source("ec50-size", "cache:own/ec50-size.csv", ("active",), "own"),
     Source("proteins", "PROTEINS", (), "size"),
     Source("nci1", "NCI1", (), "size"),
+    Source("mutagenicity", "Mutagenicity_edge_gt", (), "size"),
     _ogb("tox21", *TOX21),
 )
 
