@@ -134,6 +134,19 @@ class Model:
         count = self.task.outputs if self.task.kind == "multiclass" else 2
         return Classes(self.class_names or tuple(range(count)), self.task)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How new graphs are read: :attr:`featuriser`, and which descriptors are worth computing.
+
+        Trees look at some of them only, and no one else does; the others may be NaN.
+        """
+        known = self.featuriser.get("descriptors")
+        complete = known is not None and len(known["names"]) == self.architecture.graph_channels
+        if not complete or not isinstance(self.method, WithTrees):
+            return self.featuriser
+        used = [known["names"][feature] for feature in self.method.trees.used()]
+        return self.featuriser | {"descriptors": known | {"used": used}}
+
     def read(self, graphs: Any) -> PackedGraphs:
         """Graphs of any kind, made as those of the training.
 
@@ -146,7 +159,7 @@ class Model:
         """
         if isinstance(graphs, PackedGraphs):
             return graphs
-        return read_objects(graphs, self.task.level, self.featuriser).graphs
+        return read_objects(graphs, self.task.level, self.reading).graphs
 
     def embed(self, graphs: Any, *, nodes: bool = False) -> NDArray[np.float32]:
         """The states that the last layer predicts from, with attention applied ``[G, H]``.

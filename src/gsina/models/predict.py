@@ -131,7 +131,7 @@ def read_files(
     model: Model, files: Sequence[Path], names: str | Sequence[str] | None = None
 ) -> Rows | NodeGraph:
     """Graphs of new files, made as those that the model was trained on."""
-    return format_of(model.featuriser).read_again(files, model.featuriser, names)
+    return format_of(model.featuriser).read_again(files, model.reading, names)
 
 
 Row = tuple[dict[str, str], list[str]]
