@@ -237,7 +237,8 @@ def page(
         faithfulness=None if evidence is None else evidence.lines,
     )
     if evidence is not None and evidence.words:
-        summary = [*summary, ("faithful", evidence.words)]
+        whose = "" if model.architecture.trees is None else "of the network alone: "
+        summary = [*summary, ("faithful", f"{whose}{evidence.words}")]
     write_page(
         path,
         shown,

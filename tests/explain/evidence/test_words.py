@@ -67,6 +67,17 @@ def test_lines_of_several_targets_name_them(kind: str) -> None:
     assert f"(60 of 120) the mean {what} over a, b, c and 1 more " in words
 
 
+def test_beside_trees_lines_are_about_the_network_and_its_own_answer() -> None:
+    graphs = replace(tiny.ragged(undirected=True), graph_attr=torch.zeros(len(tiny.ragged()), 1))
+    spec = NetworkSpec("gin", tiny.FEATURES, 0, {"hidden_channels": 8}, graph_channels=1)
+    made = Architecture.of("gsina", {}, spec, trees=(1, 1, 0))
+    beside = Model(made.build(tiny.CLASSES).eval(), tiny.CLASSES, made, class_names=("a", "b", "c"))
+    found = page_evidence(beside, graphs, beside.predict(graphs))
+    assert found is not None
+    alone = beside.network_alone().predict(graphs).logits.argmax(1)
+    assert f"the network's probability of {'abc'[alone[5]]} " in found.lines[5]["words"]
+
+
 @pytest.mark.parametrize("kind", ["multiclass", "regression"])
 def test_tables_and_sentences_of_a_run(kind: str) -> None:
     task = tiny.CLASSES if kind == "multiclass" else Task("regression", 1, "rmse")

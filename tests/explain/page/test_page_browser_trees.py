@@ -49,6 +49,8 @@ def test_beside_trees_the_search_is_about_the_network_alone_and_says_so(show: Op
     wait_until(lambda: text.inner_text().startswith("Without"))
     said = text.inner_text()
     assert "the network alone answers inactive instead of active" in said
+    believed = page.locator("#faithful")
+    wait_until(lambda: "the network\u2019s probability of inactive " in believed.inner_text())
     assert "With the trees\u2019 answer to the whole graph the model says active" in said
     gone = page.evaluate("[...gsina.state.open.edits.pairs]")
     assert float(alone.predict(without(graphs, gone)).logits) < 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -51,6 +51,7 @@ def graph_lines(
     way: Way = "delete",
     edge_word: str = "edge",
     rows: Tensor | None = None,
+    of_network: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
     """One line per graph, or at node level per node, with the numbers that it says.
 
@@ -60,6 +61,8 @@ def graph_lines(
         way: The way of removing that the line is about.
         edge_word: ``bond`` for molecules.
         rows: Rows to give lines of; by default all.
+        of_network: Of a network beside trees, what it answers to every row by itself: the lines are
+            about that, and say so. Empty where that is no class.
 
     Returns:
         Per row ``words``, and where there is a choice of edges ``before``, ``without``, ``only``,
@@ -84,7 +87,9 @@ def graph_lines(
         graph = int(of_row[row])
         total, kept = int(edges[graph]), int(marked[graph])
         values = numbers[:, row].tolist()
-        words = _line(values, total, kept, edge_word, found)
+        answer = None if of_network is None else of_network[row]
+        what = _subject(found.numbers, found.targets, answer)
+        words = _line(values, total, kept, edge_word, what, _number if found.numbers else _share)
         line: dict[str, Any] = {"words": words}
         if total > kept:
             names = ("before", "without", "only", "random_without", "random_only")
@@ -93,7 +98,14 @@ def graph_lines(
     return lines
 
 
-def _line(values: Sequence[float], edges: int, marked: int, word: str, found: Faithfulness) -> str:
+def _line(
+    values: Sequence[float],
+    edges: int,
+    marked: int,
+    word: str,
+    what: str,
+    text: Callable[[float], str],
+) -> str:
     """What the marked part is worth, in words that need no paper."""
     if edges == 0:
         return f"There are no {word}s, so nothing is marked."
@@ -102,12 +114,10 @@ def _line(values: Sequence[float], edges: int, marked: int, word: str, found: Fa
     if marked == edges:
         return f"All {edges} {word}s are marked, so there is nothing to compare with."
     before, without, only, random_without, random_only = values
-    text = _number if found.numbers else _share
     change = f"stays {text(before)}"
     if text(without) != text(before):
         verb = "falls" if without < before else "rises"
         change = f"{verb} from {text(before)} to {text(without)}"
-    what = _subject(found.numbers, found.targets)
     named, them = (word, "that one") if marked == 1 else (f"{word}s", "them")
     return (
         f"Without the marked {named} ({marked} of {edges}) the {what} {change}; with only {them} "
@@ -116,14 +126,15 @@ def _line(values: Sequence[float], edges: int, marked: int, word: str, found: Fa
     )
 
 
-def _subject(numbers: bool, targets: Sequence[str]) -> str:
+def _subject(numbers: bool, targets: Sequence[str], of_network: str | None = None) -> str:
     """What a line is about; of several targets their mean, with the names of the first."""
+    whose = "" if of_network is None else "network's "
     what = "prediction" if numbers else "probability"
     if not targets:
-        return what
+        return f"{whose}{what}{f' of {of_network}' if of_network else ''}"
     more = f" and {len(targets) - NAMED} more" if len(targets) > NAMED else ""
-    whose = "" if numbers else " of the answers"
-    return f"mean {what}{whose} over {', '.join(targets[:NAMED])}{more}"
+    given = "" if numbers else " of the answers"
+    return f"{whose}mean {what}{given} over {', '.join(targets[:NAMED])}{more}"
 
 
 def table(found: Faithfulness) -> list[list[str]]:

@@ -240,7 +240,7 @@ const GsinaEdit = (() => {
     /* ---- faithfulness ---- */
 
     const answerOf = (graph) => (graph.part ?? intact).answer;
-    const subject = (graph) => GsinaAnswers.subject(answerOf(graph), Number($("target").value || 0));
+    const target = () => Number($("target").value || 0);
 
     /** As many edges as are certified, or as the model keeps, rounded up. */
     function markedCount(pairs) {
@@ -252,10 +252,12 @@ const GsinaEdit = (() => {
     function judge(graph) {
       $("faithful").textContent = (!graph.edits && graph.faithfulness?.words) || "";
       if (!graph.scores || $("faithful").textContent) return;
-      const edits = graph.edits ?? GsinaWhatIf.noEdits(), index = subject(graph);
-      const here = graph.part ?? intact, { pairs, found } = here;
+      const edits = graph.edits ?? GsinaWhatIf.noEdits(), { trees } = data.network;
+      const [asked, given] = trees ? alone() : [net, input];
+      const here = trees ? GsinaWhatIf.ask(asked, given, edits, names(graph)) : graph.part ?? intact;
+      const { pairs, found } = here, index = GsinaAnswers.subject(here.answer, target());
       const own = new Map(pairs.map((pair, i) => [pair, found.edge?.[i] ?? graph.own?.[pair] ?? graph.scores[pair]]));
-      const steps = GsinaWhatIf.faithfulness(net, input, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
+      const steps = GsinaWhatIf.faithfulness(asked, given, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
       inSlices(steps, job, {
         onDone(seen, spent) {
           $("faithful").textContent = seen ? inSentences(graph, seen, index, pairs.length) : "";
@@ -267,7 +269,8 @@ const GsinaEdit = (() => {
     function inSentences(graph, seen, index, pairs) {
       const name = names(graph)[index] ?? "", shares = data.network.task !== "regression";
       const said = (value) => (shares ? value.toFixed(2) : short(value));
-      const what = shares ? `the probability of ${name}` : `the prediction${names(graph).length > 1 ? ` of ${name}` : ""}`;
+      const whose = data.network.trees ? "the network’s" : "the";
+      const what = shares ? `${whose} probability of ${name}` : `${whose} prediction${names(graph).length > 1 ? ` of ${name}` : ""}`;
       const [from, to] = [said(seen.now), said(seen.without)];
       const goes = from === to ? `stays ${to}` : `${seen.without < seen.now ? "falls" : "rises"} from ${from} to ${to}`;
       const count = seen.marked.length, [marked, them] = count === 1 ? [edgeWord, "that one"] : [`${edgeWord}s`, "them"];
@@ -286,7 +289,7 @@ const GsinaEdit = (() => {
       const graph = state.open, edits = graph.edits ?? GsinaWhatIf.noEdits();
       const [asked, given] = data.network.trees ? alone() : [net, input];
       const before = data.network.trees ? askAlone(graph, edits) : answerOf(graph);
-      const index = GsinaAnswers.subject(before, Number($("target").value || 0));
+      const index = GsinaAnswers.subject(before, target());
       $("flip").dataset.busy = "yes";
       $("flip").textContent = "Stop";
       return inSlices(GsinaWhatIf.counterfactual(asked, given, edits, names(graph), index), ++job, {
