@@ -80,7 +80,7 @@ def test_the_graph_alone_and_trees_without_features(gsina, tmp_path):
     )
     refused = gsina("train", "pairs.csv", *common, "--trees", "--out", "other")
     assert refused.exit_code == 2
-    assert "boosted trees need features of whole graphs" in refused.stderr
+    assert "boosted trees need features of whole molecules" in refused.stderr
     named = gsina("train", "spmotif", "--trees", "--out", "other")
     assert "--trees need features of whole molecules" in named.stderr
 

@@ -209,7 +209,9 @@ def _describe_all(
 def _of_column(names: Sequence[str] | None, column: str) -> list[str] | None:
     """The names of the features of one column of several."""
     start = f"{column}: "
-    return names and [name.removeprefix(start) for name in names if name.startswith(start)]
+    if names is None:
+        return None
+    return [name.removeprefix(start) for name in names if name.startswith(start)]
 
 
 class _Described(NamedTuple):

@@ -59,8 +59,7 @@ class BoostedTrees(nn.Module):
     def used(self) -> list[int]:
         """Numbers of the features that the answer depends on, ascending."""
         leaf = self.left == torch.arange(self.left.size(1), device=self.left.device)
-        found: list[int] = self.feature[~leaf].unique().tolist()
-        return found
+        return sorted(set(self.feature[~leaf].tolist()))
 
     def is_sound(self, features: int) -> bool:
         """Whether all nodes, features and outputs that the trees name are there."""

@@ -224,9 +224,10 @@ class Recipe(Part):
     def _reader(self, dataset: Dataset) -> str:
         """Who reads the features of whole graphs, as a sentence; empty without any."""
         count = dataset.train.num_graph_features
-        if not count:
+        if not count and not self.trees:
             return ""
-        described = f"the {count:,} features of whole graphs"
+        described = f"the {count:,} features" if count else "descriptors"
+        described += " of whole graphs"
         if self.trees:
             return (
                 f"boosted trees read {described}, the network the graph alone; their mean counts."
