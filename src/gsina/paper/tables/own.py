@@ -128,9 +128,9 @@ def own() -> Table:
         "The default: GSINA (GIN, width 64, three layers) and, for molecules, boosted trees on "
         "RDKit's descriptors, of which the mean logit counts. Other graphs have trees on "
         "descriptors of graphs only where they are asked for (`--trees`). ERM: the same network "
-        "without attention and without trees; GSAT is a network alone, too. Epochs are selected by "
-        "ROC-AUC for all (`--metric roc_auc`). Settings of the forest and of the boosting are those "
-        "of common use; all learn from the same rows, and seeds are those of training.",
+        "without attention and trees; GSAT is a network alone, too. Epochs are selected by ROC-AUC "
+        "for all (`--metric roc_auc`). Settings of the forest and the boosting are those of common "
+        "use; all learn from the same rows, and seeds are those of training.",
         f"{', '.join(one.title for one in SOURCES if one.chosen_on)} have helped to choose the "
         "default, by training and validation rows alone; the others have not.",
         f"molhiv-sample: {SAMPLE:,} molecules of ogbg-molhiv at random. ec50: DrugOOD's own split.",
