@@ -124,6 +124,22 @@ def test_f1_is_the_mean_over_classes(seed: int) -> None:
     assert metrics.f1(logits, y, CLASSES) == pytest.approx(sum(values) / len(values))
 
 
+@pytest.mark.parametrize("name", ["f1", "mcc", "balanced_accuracy"])
+def test_decisions_of_several_targets_are_judged_target_by_target(name: str) -> None:
+    """Pooled, a frequent target would hide one whose answers are all the same."""
+    logits = torch.tensor([[2.0, -1.0], [-1.0, -1.0], [1.0, -1.0], [-2.0, -1.0], [3.0, -1.0]])
+    y = torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, NAN], [NAN, 0.0]])
+    score, one = metrics.METRICS[name].function, Task("binary", 1, name)
+    each = [score(logits[:, [i]], y[:, [i]], one) for i in (0, 1)]
+    assert each[0] == 1
+    assert each[1] < 0.6
+    assert score(logits, y, BINARY) == pytest.approx(sum(each) / 2)
+    pooled = score(logits.reshape(-1, 1), y.reshape(-1, 1), one)
+    assert pooled != pytest.approx(sum(each) / 2)
+    without = torch.cat([y[:, :1], torch.full((5, 1), NAN)], 1)
+    assert score(logits, without, BINARY) == pytest.approx(each[0])
+
+
 def test_rmse() -> None:
     predicted = torch.tensor([[1.0, 2.0], [3.0, 100.0]])
     y = torch.tensor([[2.0, 2.0], [5.0, NAN]])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Floats = NDArray[np.float64]
+#: Classes as numbers.
+Codes = NDArray[np.int64]
 
 
 class HasKind(Protocol):
@@ -97,11 +100,13 @@ def _mean_area(
 
 
 def mcc(logits: Tensor, y: Tensor, task: HasKind) -> float:
-    """Matthews correlation coefficient; 0 for a constant guess, NaN if the labels are constant."""
+    """Matthews correlation coefficient; 0 for a constant guess.
+
+    Of several outputs: the mean over those with labels of both classes, NaN if there is none.
+    """
     from sklearn.metrics import matthews_corrcoef
 
-    guess, truth = _known_classes(logits, y, task)
-    return float(matthews_corrcoef(truth, guess)) if len(np.unique(truth)) > 1 else math.nan
+    return _mean_over_outputs(matthews_corrcoef, logits, y, task)
 
 
 def balanced_accuracy(logits: Tensor, y: Tensor, task: HasKind) -> float:
@@ -109,22 +114,22 @@ def balanced_accuracy(logits: Tensor, y: Tensor, task: HasKind) -> float:
 
     Of several outputs: the mean over those with labels of both classes.
     """
-    columns = [(logits, y)] if task.kind == "multiclass" else _by_output(logits, y)
-    shares = []
-    for column in columns:
-        guess, truth = _known_classes(*column, task)
-        classes = np.unique(truth)
-        if len(classes) > 1:
-            shares.append(np.mean([(guess[truth == one] == one).mean() for one in classes]))
-    return float(np.mean(shares)) if shares else math.nan
+
+    def found(truth: Codes, guess: Codes) -> float:
+        return float(np.mean([(guess[truth == one] == one).mean() for one in np.unique(truth)]))
+
+    return _mean_over_outputs(found, logits, y, task)
 
 
 def f1(logits: Tensor, y: Tensor, task: HasKind) -> float:
-    """Macro F1: mean over the classes that occur in labels or guesses."""
+    """Macro F1: mean over the classes that occur in labels or guesses.
+
+    Of several outputs: the mean over those with labels.
+    """
     from sklearn.metrics import f1_score
 
-    guess, truth = _known_classes(logits, y, task)
-    return float(f1_score(truth, guess, average="macro")) if len(truth) else math.nan
+    macro = partial(f1_score, average="macro")
+    return _mean_over_outputs(macro, logits, y, task, classes=1)
 
 
 def rmse(predicted: Tensor, y: Tensor, task: HasKind) -> float:
@@ -161,14 +166,32 @@ def r2(predicted: Tensor, y: Tensor, task: HasKind) -> float:
     return float(np.mean(shares)) if shares else math.nan
 
 
-def _by_output(logits: Tensor, y: Tensor) -> list[tuple[Tensor, Tensor]]:
-    pairs = zip(logits.T, y.view_as(logits).T, strict=True)
-    return [(logit.unsqueeze(1), labels.unsqueeze(1)) for logit, labels in pairs]
+def _mean_over_outputs(
+    function: Callable[[Codes, Codes], float],
+    logits: Tensor,
+    y: Tensor,
+    task: HasKind,
+    classes: int = 2,
+) -> float:
+    """Mean of a function of labels and guesses over outputs with labels of so many classes.
+
+    Args:
+        function: Of classes as labelled and as guessed, both ``[known]``.
+        logits: ``[G, outputs]``.
+        y: Labels.
+        task: Several classes are one output.
+        classes: Outputs with labels of fewer classes do not count; NaN if none is left.
+    """
+    columns = [(logits, y)]
+    if task.kind != "multiclass":
+        pairs = zip(logits.T, y.view_as(logits).T, strict=True)
+        columns = [(logit.unsqueeze(1), labels.unsqueeze(1)) for logit, labels in pairs]
+    known = (_known_classes(*column, task) for column in columns)
+    found = [function(truth, guess) for guess, truth in known if len(np.unique(truth)) >= classes]
+    return float(np.mean(found)) if found else math.nan
 
 
-def _known_classes(
-    logits: Tensor, y: Tensor, task: HasKind
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _known_classes(logits: Tensor, y: Tensor, task: HasKind) -> tuple[Codes, Codes]:
     guess = predicted_classes(logits, task)
     y = y if task.kind == "multiclass" else y.view_as(logits)
     known = (y != -1) if task.kind == "multiclass" else ~y.isnan()

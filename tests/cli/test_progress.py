@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from gsina.cli import progress, show
-from gsina.cli.progress import Epochs, load_with_bar
+from gsina.cli.progress import Count, Epochs, load_with_bar
 from gsina.datasets.catalog import DATASETS, DatasetEntry
 from gsina.metrics import metric_text
 from gsina.runs.data import NamedData
@@ -98,3 +98,18 @@ def test_the_first_preparation_shows_how_far_it_is(monkeypatch):
     assert told == [7]
     assert "preparing made-up" in screen.file.getvalue()
     assert "3 of 7" in screen.file.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_rows_are_told_now_and_then_where_there_is_no_terminal(monkeypatch, clock, terminal):
+    def play() -> None:
+        with Count("preparing bace") as count:
+            for clock[0], done in ((1.0, 100), (21.0, 200), (30.0, 300), (50.0, 400)):
+                count.update(done, 1513)
+            clock[0] = 80.0
+            count.update(500)
+
+    lines = ["preparing bace: 200 of 1,513", "preparing bace: 400 of 1,513", "preparing bace: 500"]
+    said = output_of(monkeypatch, terminal, play)
+    assert all(line in said for line in lines) is not terminal
+    assert "100 of" not in said or terminal

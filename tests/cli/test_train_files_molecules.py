@@ -49,7 +49,11 @@ def test_pairs_of_molecules(gsina, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--features", "ecfp"), "unknown kind of molecule features 'ecfp'; known: morgan, rdkit"),
+        (
+            ("--features", "ecfp"),
+            "unknown kind of molecule features 'ecfp'; known: morgan, none, rdkit",
+        ),
+        (("--features", "morgan,none"), "the molecule features 'none' stand alone"),
         (
             ("--features", "rdkit", "--no-trees", "--method", "dir"),
             "cannot use features of whole graphs",
@@ -76,7 +80,7 @@ def test_the_graph_alone_and_trees_without_features(gsina, tmp_path):
     )
     refused = gsina("train", "pairs.csv", *common, "--trees", "--out", "other")
     assert refused.exit_code == 2
-    assert "boosted trees need features of whole graphs" in refused.stderr
+    assert "boosted trees need features of whole molecules" in refused.stderr
     named = gsina("train", "spmotif", "--trees", "--out", "other")
     assert "--trees need features of whole molecules" in named.stderr
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gsina.cli import explain
 from gsina.explainers import weights
+from page_cases import data_of
 
 
 def test_networks_that_cannot_be_masked_get_a_page_without_weights(
@@ -45,7 +47,9 @@ def test_the_page_says_whose_weights_it_shows(gsina, tmp_path: Path) -> None:
     assert "The weights are those of GNNExplainer" in page
 
 
-def test_every_graph_has_a_line_that_says_how_far_to_believe_it(gsina, tmp_path: Path) -> None:
+def test_every_graph_has_a_line_that_says_how_far_to_believe_it(
+    monkeypatch: pytest.MonkeyPatch, gsina, tmp_path: Path
+) -> None:
     trained(gsina, tmp_path, "gsina")
     done = gsina("explain", "run", "g.jsonl", "--top", 3, "-o", "page.html", "--certify", 0.5)
     assert done.exit_code == 0, done.output
@@ -53,12 +57,18 @@ def test_every_graph_has_a_line_that_says_how_far_to_believe_it(gsina, tmp_path:
     assert "certified: " in done.output
     assert "at least 50 of 100 new graphs of the same kind" in done.output
     assert "edges deleted: without it the answer changes" in done.output
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    data = data_of(tmp_path / "page.html")
     for graph in data["graphs"]:
         assert graph["faithfulness"]["words"].startswith("Without the marked edge")
         assert 0 <= graph["faithfulness"]["randomOnly"] <= 1
     assert data["evidence"][0] == ["", "explanation", "random"]
+    more = len(data["evidence"]) - 1 - 2
+    monkeypatch.setattr(explain, "MEASURES", 2)
+    done = gsina("explain", "run", "g.jsonl", "--top", 3, "-o", "page.html", "--force")
+    assert f"and {more} more measures on the page" in done.output
+    assert len(data_of(tmp_path / "page.html")["evidence"]) == len(data["evidence"])
+    promised = next(value for name, value in data["summary"] if name == "certified")
+    assert promised.startswith(f"{100 * data['certified']['share']:.0f} % of the edges")
     assert {"certified", "faithful"} <= {name for name, _ in data["summary"]}
 
 

@@ -14,13 +14,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 import tiny
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.descriptors import describe_graphs
 from gsina.graphs.task import Task
-from gsina.methods.trees import WithTrees
+from gsina.methods.trees import WithTrees, mean_of_logits
+from gsina.models import train
 from gsina.models.boosting import grow_trees
 from gsina.models.folder import load_model, save_model
 from gsina.models.plan import Plan
 from gsina.models.train import named_spec, train_model
 from gsina.training import Settings
+from gsina.training.distributed import Ranks
 
 FEATURES = 6
 
@@ -141,8 +144,57 @@ def test_the_model_is_the_mean_of_both_and_travels(members: int, tmp_path: Path)
     assert "boosted trees" in (tmp_path / "model" / "README.md").read_text()
 
 
-def test_graphs_without_features_are_refused_before_training() -> None:
-    data = tiny.dataset(3)
+def test_graphs_without_features_are_described(tmp_path: Path) -> None:
+    data = tiny.dataset(12)
     spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8})
-    with pytest.raises(InputError, match="boosted trees need features of whole graphs"):
-        train_model(data, Plan(spec, settings=Settings(1, 64), trees=True))
+    model = train_model(data, Plan(spec, settings=Settings(1, 64), trees=True)).model
+    assert isinstance(model.method, WithTrees)
+    how = model.featuriser["described"]
+    assert len(how["kept"]) == model.architecture.graph_channels > 0
+    given = replace(data.val, graph_attr=describe_graphs(data.val, how))
+    answers = model.predict(data.val).logits
+    torch.testing.assert_close(model.predict(given).logits, answers, rtol=0, atol=0)
+    both = mean_of_logits(
+        model.network_alone().predict(data.val).logits, model.trees(data.val), model.task
+    )
+    torch.testing.assert_close(answers, both)
+    save_model(tmp_path / "model", model)
+    again = load_model(tmp_path / "model")
+    torch.testing.assert_close(again.predict(data.val).logits, answers, rtol=0, atol=0)
+
+
+def test_graphs_that_differ_in_nothing_are_refused_before_training() -> None:
+    data = tiny.dataset(3)
+    same = {
+        name: replace(one[[0] * len(one)], y=torch.arange(len(one)) % 3)
+        for name, one in data.splits.items()
+    }
+    spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8})
+    with pytest.raises(InputError, match="training graphs differ in none"):
+        train_model(replace(data, splits=same), Plan(spec, settings=Settings(1, 64), trees=True))
+
+
+def test_of_several_processes_the_first_grows_the_trees_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[Any] = []
+
+    class First(Ranks):
+        def agree(self, value: Any) -> Any:
+            sent.append(value)
+            return value
+
+    class Second(Ranks):
+        def agree(self, value: Any) -> Any:
+            assert value is None
+            return sent[0]
+
+    data = dataset("binary", 1)
+    plan = Plan(named_spec("gin", tiny.FEATURES, 0, {}), trees=True)
+    grown = train._grown(data, plan, [], First(0, 2))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the second process grows trees")
+
+    monkeypatch.setattr(train, "grow_trees", refuse)
+    assert train._grown(data, plan, [], Second(1, 2)) is grown

@@ -29,6 +29,7 @@ from gsina.models.imbalance import (
     class_weights,
     judged,
     rare_class,
+    training_shares,
     weighted,
     with_sample_weight,
 )
@@ -97,19 +98,34 @@ def test_pr_auc_names_its_class_also_where_another_is_rarer():
 
 
 @pytest.mark.parametrize("metric", ["auto", "f1"])
-def test_too_few_labels_leave_the_threshold_at_one_half_and_say_so(metric):
+def test_with_too_few_labels_answers_are_yes_as_often_as_in_training_and_say_so(metric):
     few = yes_no(5)
     notes = judged(few, metric).notes
     assert notes[-1].startswith(
-        "the validation data have only 5 labels of a class and a threshold needs 6, so none is "
-        "chosen: the answer is the class that is likelier to the network, from a probability of "
-        "one half on"
+        "the validation data have only 5 labels of a class and choosing a threshold takes 6, so it "
+        "is the one above which 5.0 % of the validation rows are answered by fraud"
     )
     assert not any("answers at the threshold" in note for note in notes)
     assert few.val.y is not None
     logits = torch.linspace(-3, -1, 100).view(-1, 1)
+    shares = training_shares(few)
+    assert shares == (pytest.approx(0.05),)
+    (cut,) = best_cuts(logits, few.val.y, few.task, shares)
+    assert int((logits > cut).sum()) == 5
     assert best_cuts(logits, few.val.y, few.task) == (0.0,)
     assert best_cuts(logits, yes_no(6).val.y, few.task) != (0.0,)
+
+
+@pytest.mark.parametrize(
+    ("share", "rows", "above"), [(0.08, 40, 3), (0.01, 5, 1), (0.99, 5, 4), (0.5, 8, 4)]
+)
+def test_some_rows_are_answered_by_yes_and_some_by_no(share, rows, above):
+    torch.manual_seed(0)
+    logits, none = torch.randn(rows, 1) - 9, torch.full((rows, 1), NAN)
+    (cut,) = best_cuts(logits, none, YES_NO, (share,))
+    assert int((logits > cut).sum()) == above
+    assert best_cuts(logits, none, YES_NO, (0.0,)) == (0.0,)  # never seen in training
+    assert best_cuts(logits[:1], none[:1], YES_NO, (share,)) == (0.0,)
 
 
 def test_a_metric_that_validation_labels_do_not_allow_is_not_taken():

@@ -11,6 +11,7 @@ import torch
 from gsina import GraphClassifier
 from gsina.errors import InputError
 from gsina.formats import read_molecules
+from gsina.formats.objects import read_objects
 from gsina.methods import METHODS
 from gsina.models.folder import load_model, save_model
 from gsina.models.model import Model
@@ -108,3 +109,24 @@ def test_an_estimator_takes_them_as_they_are(tmp_path: Path) -> None:
     found.save(tmp_path / "model")
     again = GraphClassifier.load(tmp_path / "model")
     assert (found.predict_proba(data.test) == again.predict_proba(data.test)).all()
+
+
+def test_new_molecules_get_the_descriptors_that_the_trees_look_at(tmp_path: Path) -> None:
+    """What no tree looks at is not computed, and the answers are those of all."""
+    found = trained("erm", trees=True)
+    known = found.featuriser["descriptors"]["names"]
+    used = found.reading["descriptors"]["used"]
+    assert 0 < len(used) < len(known)
+    texts = ["CC(=O)O", "CCCCCC", "c1ccccc1C(=O)O"]
+    new = tmp_path / "new.csv"
+    new.write_text("\n".join(["smiles", *texts]) + "\n")
+    (chunk,) = read_files(found, [new]).chunks
+    everything = read_objects(texts, "graph", found.featuriser).graphs
+    assert everything.graph_attr is not None
+    missing = chunk.graphs.graph_attr.isnan()
+    assert missing.any()
+    assert not everything.graph_attr.isnan().any()
+    assert not any(missing[:, known.index(name)].any() for name in used)
+    whole = found.predict(everything).logits
+    assert torch.equal(found.predict(chunk.graphs).logits, whole)
+    assert torch.equal(found.predict(texts).logits, whole)

@@ -56,6 +56,23 @@ def test_a_file_without_a_readable_line_leaves_nothing(model: Model, tmp_path: P
     assert not out.exists()
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_of_a_header_gives_a_file_of_a_header(
+    model: Model, tmp_path: Path, ending: str
+) -> None:
+    path, out = tmp_path / "new.csv", tmp_path / f"out.{ending}"
+    path.write_text("id,smiles,prediction\n")
+    done = predict_files(model, [path], out)
+    assert (done.rows, done.unreadable) == (0, 0)
+    path.write_text("id,smiles,prediction\n1,CCO,mine\n")
+    head = ""
+    if ending == "csv":
+        predict_files(model, [path], tmp_path / "one.csv")
+        head = (tmp_path / "one.csv").read_text().splitlines()[0] + "\n"
+        assert head.startswith("id,smiles,prediction,gsina_prediction,")
+    assert out.read_text() == head
+
+
 @pytest.mark.parametrize("method", ["gsina", "erm"])
 def test_an_answer_that_is_not_finite_costs_its_row(method: str, tmp_path: Path) -> None:
     data = tiny.dataset(per_class=3)

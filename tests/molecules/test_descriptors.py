@@ -48,6 +48,22 @@ def test_what_is_not_finite_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(values, [[np.nan, np.nan, np.nan, 1]])
 
 
+def test_what_is_not_wanted_is_not_computed_and_the_rest_is_the_same() -> None:
+    from rdkit.Chem import Descriptors
+
+    texts = [*SMILES, "C[C@H](N)C(=O)O", "C" * 250]
+    all_values, names = describe_smiles(texts, ["rdkit"])
+    wanted = ["qed", "MaxEStateIndex", "MinAbsEStateIndex", "VSA_EState3", "fr_benzene"]
+    some, again = describe_smiles(texts, ["rdkit"], wanted=wanted)
+    assert names == again
+    chosen = [name in wanted for name in names]
+    np.testing.assert_array_equal(some[:, chosen], all_values[:, chosen])
+    assert np.isnan(some[:, np.logical_not(chosen)]).all()
+    for place, (_, function) in enumerate(Descriptors.descList):  # on molecules of their own
+        fresh = [np.float32(function(chem.MolFromSmiles(text))) for text in texts[:-1]]
+        np.testing.assert_array_equal(np.array(fresh), all_values[:-1, place])
+
+
 def test_many_strings_come_from_the_cache_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,7 +97,7 @@ def test_what_does_not_vary_is_found() -> None:
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown kind .*'ecfp'; known: morgan, rdkit\.$"):
+    with pytest.raises(InputError, match=r"unknown kind .*'ecfp'; known: morgan, none, rdkit\.$"):
         describe([], ["ecfp"])
     with pytest.raises(InputError, match="'morgan' are asked for twice"):
         describe([], ["morgan", "morgan"])

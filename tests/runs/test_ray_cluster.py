@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from gsina.errors import InputError
-from gsina.runs.ray_cluster import needs, places
+from gsina.runs.ray_cluster import device_there, needs, places
 
 
 def cluster(**resources: float) -> SimpleNamespace:
@@ -15,8 +15,19 @@ def cluster(**resources: float) -> SimpleNamespace:
 
 
 def test_a_training_takes_a_core_and_on_cuda_a_gpu() -> None:
-    assert needs("cpu") == needs("auto") == {"num_cpus": 1}
-    assert needs("cuda") == needs("cuda:0") == {"num_cpus": 1, "num_gpus": 1}
+    assert needs("cpu") == {"num_cpus": 1}
+    assert needs("cuda") == {"num_cpus": 1, "num_gpus": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "with_gpus", "without"),
+    [("cpu", "cpu", "cpu"), ("cuda:1", "cuda", "cuda"), ("auto", "cuda", "cpu")],
+)
+def test_a_worker_sees_one_gpu_whatever_its_number(
+    asked: str, with_gpus: str, without: str
+) -> None:
+    assert device_there(cluster(CPU=8.0, GPU=2.0), asked) == with_gpus
+    assert device_there(cluster(CPU=8.0), asked) == without
 
 
 def test_as_many_as_there_are_cores_or_gpus() -> None:

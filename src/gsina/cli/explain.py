@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gsina.explain.evidence.certify import Certificate
     from gsina.explain.evidence.of_page import PageEvidence
 
-#: Graphs whose line is printed; the page has all.
-LINES = 10
+#: Graphs whose line is printed, and rows of the table of measures; the page has all.
+LINES, MEASURES = 10, 20
 
 
 def explain(
@@ -122,6 +122,8 @@ def _show_evidence(evidence: PageEvidence, names: list[str]) -> None:
         show.say(f"and {len(names) - LINES} more on the page")
     head, *rows = evidence.table
     view = show.numbers_table(*head)
-    for row in rows:
+    for row in rows[:MEASURES]:
         view.add_row(*row)
     show.console.print(view)
+    if len(rows) > MEASURES:
+        show.say(f"and {len(rows) - MEASURES} more measures on the page")

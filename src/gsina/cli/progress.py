@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from gsina.runs.data import FileData, NamedData
 
 
+#: Between two lines about the rows of a file, where there is no terminal.
+SECONDS = 20.0
+
+
 class Bar:
     """A live bar with a text beside it, on a terminal only.
 
@@ -166,7 +170,7 @@ class Epochs:
 
 
 class Count(Bar):
-    """Shows how many rows of a file are done, on a terminal only.
+    """Shows how many rows of a file are done; elsewhere than on a terminal by a line now and then.
 
     Args:
         label: What happens to the rows.
@@ -174,10 +178,15 @@ class Count(Bar):
 
     def __init__(self, label: str) -> None:
         super().__init__(label, None, transient=True)
+        self.label, self._told = label, time.perf_counter()
 
     def update(self, done: int, of: int | None = None) -> None:
         """Show the number of rows done."""
-        self.move(done, f"{done:,}" if of is None else f"{done:,} of {of:,}", of)
+        state = f"{done:,}" if of is None else f"{done:,} of {of:,}"
+        self.move(done, state, of)
+        if self._bar is None and time.perf_counter() - self._told > SECONDS:
+            self._told = time.perf_counter()
+            show.say(f"{self.label}: {state}")
 
 
 def load_with_bar(data: NamedData | FileData) -> Dataset:

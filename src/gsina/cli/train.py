@@ -99,8 +99,9 @@ def train(
         bool | None,
         typer.Option(
             "--trees/--no-trees",
-            help="Let boosted trees on the features of whole molecules (--features) answer beside "
-            "the network; the mean counts. By default where there are such features.",
+            help="Let boosted trees on the features of whole molecules (--features), or on "
+            "descriptors of other graphs, answer beside the network; the mean counts. By default "
+            "for molecules with such features.",
             show_default=False,
         ),
     ] = None,

@@ -14,18 +14,15 @@ from typing import Literal
 import torch
 
 from gsina.datasets.random_split import random_split
-from gsina.datasets.raw.sources import OnProgress, RawFile, checksum_notes, names_checksum, raw_file
-from gsina.datasets.tu import read_archive
+from gsina.datasets.raw.sources import OnProgress, checksum_notes, names_checksum, raw_file
+from gsina.datasets.tu import read_archive, tu_file
 from gsina.errors import InputError, check_name
 from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
 VERSION = 1
-FILE = RawFile(
-    "tu/Mutagenicity_edge_gt.zip",
-    "https://github.com/flyingdoog/PGExplainer/raw/master/dataset/Mutagenicity.zip",
-)
+FILE = tu_file("Mutagenicity_edge_gt")
 #: Graphs, edges and labelled edges of the right file, which has no checksum of its own.
 COUNTS = (4337, 266_894, 7352)
 MUTAGEN = 0

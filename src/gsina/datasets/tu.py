@@ -27,6 +27,11 @@ from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs, offsets
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip"
+#: Archives in the format of the collection that are kept elsewhere.
+ELSEWHERE = {
+    "Mutagenicity_edge_gt": "https://github.com/flyingdoog/PGExplainer/raw/master/dataset/"
+    "Mutagenicity.zip"
+}
 #: An archive that claims to unpack to more is refused; the largest of the collection has 3 GiB.
 LARGEST = 1 << 33
 #: Cells of a one-hot table that still fit into memory (4 GiB).
@@ -64,7 +69,7 @@ def tu_file(name: str) -> RawFile:
         raise InputError(
             f"{name!r} cannot be the name of a TU dataset; expected letters, digits, - and _."
         )
-    return RawFile(f"tu/{name}.zip", URL.format(name=name))
+    return RawFile(f"tu/{name}.zip", ELSEWHERE.get(name, URL.format(name=name)))
 
 
 def read_archive(path: Path, extra: Sequence[str] = ()) -> TUData:

@@ -328,7 +328,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
 
     def _truth(self, graphs: Any, y: Any, mask: Any) -> tuple[PackedGraphs, NDArray[Any]]:
         """Graphs, and the labels to score them by; those that do not count are missing."""
-        found = read_objects(graphs, self._level, self._model.featuriser)
+        found = read_objects(graphs, self._level, self._model.reading)
         packed, values = found.graphs, self._values(found.graphs, y)
         mask = self._default_mask(found) if mask is None else mask
         if mask is None:

@@ -120,11 +120,12 @@ def _explain_rows(
     shown = _weighed(model, graphs, own)
     word = edge_word(model)
     summary.names = [one.name for one in best]
+    certified = None if certificate is None else certificate.budget
     summary.evidence = page_evidence(
         model,
         graphs,
         shown.predictions,
-        budget=None if certificate is None else certificate.budget,
+        budget=certified,
         ways=WAYS,
         edge_word=word,
     )
@@ -144,6 +145,7 @@ def _explain_rows(
             *promise,
         ],
         evidence=summary.evidence,
+        certified=certified,
         scores_caption=THEN,
         order=_order(model),
     )
@@ -190,7 +192,7 @@ def _explain_nodes(
 
 
 def _model_in_words(model: Model, name: str) -> str:
-    kind = f"{model.architecture.method} on {model.architecture.backbone}"
+    kind = model.architecture.words
     return f"{name} ({kind})" if name else kind
 
 

@@ -90,7 +90,7 @@ def write_report(
     graphs, name, origin = dataset.splits[split], dataset.name, dataset.origin
     pictures = _pictures(model, graphs, split, records)
     summary = [
-        ("model", f"{model.architecture.method} on {model.architecture.backbone}"),
+        ("model", model.architecture.words),
         ("split", split_in_words(dataset)),
     ]
     if model.task.level == "node":
@@ -183,6 +183,7 @@ def page(
     pictures: Sequence[tuple[str, str]] = (),
     explainer: str = "",
     evidence: PageEvidence | None = None,
+    certified: Budget | None = None,
 ) -> None:
     """Write graphs as a page, with the model's own budget, temperature and weights.
 
@@ -204,6 +205,7 @@ def page(
         pictures: Pictures of scores as ``svg`` elements, with captions.
         explainer: Who found the weights of edges, if they are not the model's own attention.
         evidence: How far the explanations can be believed.
+        certified: What is marked, if that is not what the model keeps: where the slider starts.
     """
     config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
@@ -235,12 +237,14 @@ def page(
         faithfulness=None if evidence is None else evidence.lines,
     )
     if evidence is not None and evidence.words:
-        summary = [*summary, ("faithful", evidence.words)]
+        whose = "" if model.architecture.trees is None else "of the network alone: "
+        summary = [*summary, ("faithful", f"{whose}{evidence.words}")]
     write_page(
         path,
         shown,
         title=f"{name}: what the model {'looks at' if attends else 'predicts'}",
         budget=Budget.of_settings(config) or Budget(share=0.5),
+        certified=certified,
         temperature=_temperature(attention, config),
         node=str(getattr(attention, "node", "max")),
         regulariser=str(getattr(attention, "regulariser", "entropic")),

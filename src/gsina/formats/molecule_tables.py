@@ -184,19 +184,34 @@ def _describe_all(
     on_progress: OnProgress | None = None,
     *,
     cached: bool = False,
+    wanted: Sequence[str] | None = None,
 ) -> tuple[Values, list[str]]:
     """Features of the molecules of every column, with the column before their names if several."""
+    several = len(molecules) > 1
     found = {
-        name: describe_smiles(texts, kinds, on_progress, cached=cached)
-        for name, texts in molecules.items()
+        column: describe_smiles(
+            texts,
+            kinds,
+            on_progress,
+            cached=cached,
+            wanted=_of_column(wanted, column) if several else wanted,
+        )
+        for column, texts in molecules.items()
     }
-    several = len(found) > 1
     names = [
         f"{column}: {name}" if several else name
         for column, (_, names) in found.items()
         for name in names
     ]
     return np.concatenate([values for values, _ in found.values()], axis=1), names
+
+
+def _of_column(names: Sequence[str] | None, column: str) -> list[str] | None:
+    """The names of the features of one column of several."""
+    start = f"{column}: "
+    if names is None:
+        return None
+    return [name.removeprefix(start) for name in names if name.startswith(start)]
 
 
 class _Described(NamedTuple):
@@ -219,7 +234,7 @@ def _describe(
     found = choose(values, names, kept)
     notes = [
         f"{len(kept):,} features of whole molecules ({', '.join(kinds)}) vary among the training "
-        "molecules and are used beside the graph."
+        "molecules."
     ]
     if gaps := int(np.isnan(found).any(axis=1).sum()):
         notes.append(
@@ -245,7 +260,7 @@ def stream_molecules(
         chunk: Rows per chunk.
         features: ``ogb``, or ``drugood`` for those of that benchmark.
         descriptors: ``kinds`` and ``names`` of the features of whole molecules, as a model keeps
-            them.
+            them; ``used``, if it is there, names those that it looks at, and the others are NaN.
     """
     columns = _columns(smiles)
     check_columns(header(path), columns, path)
@@ -261,7 +276,8 @@ def stream_molecules(
         position = [place for place, fit in zip(kept, fits, strict=True) if fit]
         if descriptors:
             readable = {name: [cells[i] for i in position] for name, cells in texts.items()}
-            values, names = _describe_all(readable, descriptors["kinds"])
+            wanted = descriptors.get("used")
+            values, names = _describe_all(readable, descriptors["kinds"], wanted=wanted)
             chosen = choose(values, names, descriptors["names"])
             graphs = replace(graphs, graph_attr=torch.from_numpy(chosen))
         yield Chunk(
@@ -295,7 +311,7 @@ def read_again(
         features=str(reading.get("features", "ogb")),
         descriptors=_renamed(reading.get("descriptors"), dict(zip(old, columns, strict=True))),
     )
-    return Rows(chunks, tuple(columns))
+    return Rows(chunks, tuple(columns), header(files[0]))
 
 
 def _renamed(
@@ -304,11 +320,13 @@ def _renamed(
     """Features of several molecules, with the columns of a new file in their names."""
     if descriptors is None or len(columns) == 1:
         return descriptors
-    names = []
-    for name in descriptors["names"]:
+
+    def renamed(name: str) -> str:
         old = max((c for c in columns if name.startswith(f"{c}: ")), key=len)
-        names.append(f"{columns[old]}{name.removeprefix(old)}")
-    return descriptors | {"names": names}
+        return f"{columns[old]}{name.removeprefix(old)}"
+
+    lists = {key: descriptors[key] for key in ("names", "used") if key in descriptors}
+    return descriptors | {key: list(map(renamed, names)) for key, names in lists.items()}
 
 
 def version_of(reading: dict[str, Any]) -> int:

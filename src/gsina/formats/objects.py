@@ -157,7 +157,8 @@ def _molecules(
         )
     graphs = packed.graphs
     if known := reading.get("descriptors"):
-        values = choose(*describe_smiles(texts, known["kinds"]), known["names"])
+        described = describe_smiles(texts, known["kinds"], wanted=known.get("used"))
+        values = choose(*described, known["names"])
         graphs = replace(graphs, graph_attr=torch.from_numpy(values))
     return ReadObjects(
         graphs,

@@ -56,6 +56,11 @@ class BoostedTrees(nn.Module):
         """Number of trees, nodes of each, and depth, as they are made from."""
         return *self.feature.shape, self.depth
 
+    def used(self) -> list[int]:
+        """Numbers of the features that the answer depends on, ascending."""
+        leaf = self.left == torch.arange(self.left.size(1), device=self.left.device)
+        return sorted(set(self.feature[~leaf].tolist()))
+
     def is_sound(self, features: int) -> bool:
         """Whether all nodes, features and outputs that the trees name are there."""
         nodes = self.feature.size(1)

@@ -66,13 +66,17 @@ def decision(model: Model) -> str:
     """Above which probability a yes-or-no answer is yes, as a sentence without a full stop.
 
     It is empty where no threshold was to be chosen; one that had too few validation labels to be
-    chosen by is one half.
+    chosen by answers yes as often as in training.
     """
-    cuts = model.calibration.cut
+    cuts, shares = model.calibration.cut, model.calibration.share
     if not cuts:
         return ""
     shown = [f"{one:.3g}" for one in model.thresholds]
     how = ", chosen on validation data" if any(cuts) else ""
+    if len(cuts) == 1 and any(cuts) and any(shares):
+        how = f", as {100 * shares[0]:.1f} % of the validation rows, the share of training labels"
+    elif any(cuts) and any(shares):
+        how += f" ({sum(map(bool, shares))} of them by the share of training labels)"
     if len(cuts) == 1:
         no, yes = class_names(model)
         return f"the answer is {yes} above a probability of {shown[0]}{how}, else {no}"

@@ -71,6 +71,12 @@ class Architecture:
         """Features of whole graphs that the network sees; beside trees they are theirs alone."""
         return self.graph_channels if self.trees is None else 0
 
+    @property
+    def words(self) -> str:
+        """What answers, in a few words."""
+        beside = "" if self.trees is None else " and boosted trees"
+        return f"{self.method} on {self.backbone}{beside}"
+
     def spec(self) -> NetworkSpec:
         """How to make the networks, if the backbone is one of the package."""
         return NetworkSpec(

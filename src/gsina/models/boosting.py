@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.descriptors import describe_graphs, find_descriptors
 from gsina.graphs.task import Task
 from gsina.methods.trees import BoostedTrees
 
@@ -39,10 +41,7 @@ def grow_trees(dataset: Dataset, seed: int, on_targets: OnTargets | None = None)
         seed: Of the trees.
         on_targets: Told of the progress.
 
-    Raises:
-        InputError: The graphs have no such features.
     """
-    check_features(dataset)
     train, task = dataset.train, dataset.task
     assert train.graph_attr is not None
     assert train.y is not None
@@ -68,13 +67,30 @@ def grow_trees(dataset: Dataset, seed: int, on_targets: OnTargets | None = None)
     return as_tensors(trees, base)
 
 
-def check_features(dataset: Dataset) -> None:
-    """Refuse graphs without features of whole graphs."""
-    if dataset.train.graph_attr is None or not dataset.train.graph_attr.size(1):
+def described(dataset: Dataset) -> tuple[Dataset, dict[str, list[int]]]:
+    """Training graphs with something for trees to read, and how to make that of other graphs.
+
+    Features of whole graphs that are there are taken; graphs without any are described by
+    :mod:`gsina.graphs.descriptors`.
+
+    Raises:
+        InputError: Nodes are predicted, or all graphs have the same descriptors.
+    """
+    if dataset.task.level == "node":
         raise InputError(
-            "boosted trees need features of whole graphs, and these graphs have none; ask for them "
-            "with features (--features rdkit for molecules), or leave the trees out (--no-trees)."
+            "boosted trees are for whole graphs, and this predicts nodes; leave the trees out "
+            "(--no-trees, in Python trees=False)."
         )
+    if dataset.train.num_graph_features:
+        return dataset, {}
+    how = find_descriptors(dataset.train)
+    if not how["kept"]:
+        raise InputError(
+            "boosted trees need features in which graphs differ, and these training graphs differ "
+            "in none; leave the trees out (--no-trees)."
+        )
+    train = replace(dataset.train, graph_attr=describe_graphs(dataset.train, how))
+    return replace(dataset, splits={**dataset.splits, "train": train}), how
 
 
 def _grow(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -89,13 +89,13 @@ def judged(dataset: Dataset, metric: str | None) -> Dataset:
         found = replace(dataset, task=replace(task, metric=metric))
         named = metric == "pr_auc" and task.kind == "binary"
         meant = f"PR-AUC is that of {_class_of_pr_auc(found)}." if named else ""
-        return _noting(found, meant, _kept_half(found))
+        return _noting(found, meant, _by_share(found))
     rare = rare_class(dataset)
     chosen = "pr_auc" if task.kind == "binary" else "balanced_accuracy"
     if rare is None or chosen == task.metric or not _defined(chosen, dataset):
         return dataset
     found = replace(dataset, task=replace(task, metric=chosen))
-    kept, by, whose, cut = _kept_half(found), METRICS[chosen].threshold_by, "", ""
+    kept, by, whose, cut = _by_share(found), METRICS[chosen].threshold_by, "", ""
     if task.kind == "binary":
         whose = f" of {_class_of_pr_auc(found)}"
         cut = f", and answers at the threshold with the best {metric_label(by)} on validation data"
@@ -127,21 +127,39 @@ def _class_of_pr_auc(dataset: Dataset) -> str:
     return usual + (f" ({', '.join(unlike)}, which is rarer there)" if unlike else "")
 
 
-def _kept_half(dataset: Dataset) -> str:
-    """Why thresholds of yes-or-no answers stay at one half; nothing if they can be chosen."""
+def _by_share(dataset: Dataset) -> str:
+    """Why answers are yes as often as in training; nothing if thresholds can be chosen."""
     task, y = dataset.task, counted_labels(dataset.val, dataset.task)
     if task.kind != "binary" or y is None:
         return ""
-    short = [column for column in y.T if rarest_count(column) < FEWEST_TO_JUDGE]
+    short = [target for target, column in enumerate(y.T) if too_few(column)]
     if not short:
         return ""
-    where = f" in {len(short)} of {task.outputs} targets" if task.outputs > 1 else ""
-    has = f"only {rarest_count(short[0])}" if len(short) == 1 else "too few"
+    if task.outputs > 1:
+        return (
+            f"the validation data have too few labels of a class in {len(short)} of {task.outputs} "
+            f"targets to choose a threshold by, which takes {FEWEST_TO_JUDGE}, so the answers "
+            "there are yes as often as in the training data."
+        )
+    yes, share = (dataset.class_names or (0, 1))[1], training_shares(dataset)[0]
     return (
-        f"the validation data have {has} labels of a class{where} and a threshold needs "
-        f"{FEWEST_TO_JUDGE}, so none is chosen: the answer is the class that is likelier to the "
-        "network, from a probability of one half on, or less where classes have weights."
+        f"the validation data have only {rarest_count(y[:, 0])} labels of a class and choosing a "
+        f"threshold takes {FEWEST_TO_JUDGE}, so it is the one above which {100 * share:.1f} % of "
+        f"the validation rows are answered by {yes}, as in the training data."
     )
+
+
+def too_few(labels: Tensor) -> bool:
+    """Whether a threshold cannot be chosen by the labels of one target ``[G]``."""
+    return rarest_count(labels) < FEWEST_TO_JUDGE
+
+
+def training_shares(dataset: Dataset) -> tuple[float, ...]:
+    """Of a binary task, how many of the known training labels of every output are yes."""
+    y = counted_labels(dataset.train, dataset.task)
+    if y is None:
+        return (0.0,) * dataset.task.outputs
+    return tuple(y.double().nanmean(0).nan_to_num(0.0).tolist())
 
 
 def rarest_count(labels: Tensor) -> int:
@@ -160,30 +178,44 @@ def chooses_threshold(dataset: Dataset, metric: str | None) -> bool:
     return metric != AUTO or rare_class(dataset) is not None
 
 
-def best_cuts(logits: Tensor, y: Tensor, task: Task) -> tuple[float, ...]:
+def best_cuts(
+    logits: Tensor, y: Tensor, task: Task, shares: Sequence[float] = ()
+) -> tuple[float, ...]:
     """Per output of a binary task the logit above which the answer is yes.
 
     It is the one with the best metric (``threshold_by`` of the task's); of equally good ones the
-    middle. An output with fewer labels of a class than one can judge by keeps 0, which is a
-    probability of one half.
+    middle. With fewer labels of a class than one can judge by, it is the one above which as large a
+    share of the rows lies as is yes in training; without that it is 0, a probability of one half.
 
     Args:
         logits: ``[G, outputs]``, of validation data.
         y: Labels ``[G, outputs]``, NaN where missing.
         task: The task.
+        shares: Shares of yes among the training labels ``[outputs]``.
     """
     score = METRICS[METRICS[task.metric].threshold_by].function
     one = replace(task, outputs=1)
-    cuts = []
-    for values, labels in zip(logits.double().T, y.T, strict=True):
+    cuts, given = [], tuple(shares) or (0.0,) * task.outputs
+    for values, labels, share in zip(logits.double().T, y.T, given, strict=True):
+        if too_few(labels):
+            cuts.append(_cut_at(values, share))
+            continue
         known = ~labels.isnan()
         values, labels = values[known], labels[known]
-        enough = rarest_count(labels) >= FEWEST_TO_JUDGE
-        tried = _candidates(values, labels) if enough else []
+        tried = _candidates(values, labels)
         scores = [score((values - cut).unsqueeze(1), labels.unsqueeze(1), one) for cut in tried]
         best = [cut for cut, found in zip(tried, scores, strict=True) if found == max(scores)]
         cuts.append(best[len(best) // 2] if best else 0.0)
     return tuple(cuts)
+
+
+def _cut_at(values: Tensor, share: float) -> float:
+    """What so large a share of values lies above, at least one and not all; 0 if that is none."""
+    if len(values) < 2 or not 0 < share < 1:
+        return 0.0
+    above = min(max(round(share * len(values)), 1), len(values) - 1)
+    ordered = values.sort(descending=True).values
+    return float(ordered[above - 1 : above + 1].mean())
 
 
 def _candidates(values: Tensor, labels: Tensor) -> list[float]:

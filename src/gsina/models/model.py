@@ -17,6 +17,7 @@ from gsina.explainers.frozen import Explainer
 from gsina.formats.objects import read_objects
 from gsina.graphs.classes import Classes, Numbers
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.descriptors import describe_graphs
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.pyg import is_one_graph
 from gsina.graphs.scaling import apply_scaling
@@ -94,7 +95,8 @@ class Model:
         architecture: What rebuilds the network.
         featuriser: How graphs are made from a file: ``kind``, ``version`` and what belongs to it;
             ``scaling``, if there is one, is applied to the features of all graphs (see
-            :mod:`gsina.graphs.scaling`).
+            :mod:`gsina.graphs.scaling`); ``described``, how graphs without features of whole graphs
+            get some (see :mod:`gsina.graphs.descriptors`).
         target_names: Names of the outputs, ``()`` if they have none.
         class_names: Labels of the classes, ``()`` if they are just numbers.
         scale: Units of the targets in regression.
@@ -134,6 +136,19 @@ class Model:
         count = self.task.outputs if self.task.kind == "multiclass" else 2
         return Classes(self.class_names or tuple(range(count)), self.task)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How new graphs are read: :attr:`featuriser`, and which descriptors are worth computing.
+
+        Trees look at some of them only, and no one else does; the others may be NaN.
+        """
+        known: dict[str, Any] = self.featuriser.get("descriptors", {})
+        complete = len(known.get("names", ())) == self.architecture.graph_channels
+        if not known or not complete or not isinstance(self.method, WithTrees):
+            return self.featuriser
+        used = [known["names"][feature] for feature in self.method.trees.used()]
+        return self.featuriser | {"descriptors": known | {"used": used}}
+
     def read(self, graphs: Any) -> PackedGraphs:
         """Graphs of any kind, made as those of the training.
 
@@ -146,7 +161,7 @@ class Model:
         """
         if isinstance(graphs, PackedGraphs):
             return graphs
-        return read_objects(graphs, self.task.level, self.featuriser).graphs
+        return read_objects(graphs, self.task.level, self.reading).graphs
 
     def embed(self, graphs: Any, *, nodes: bool = False) -> NDArray[np.float32]:
         """The states that the last layer predicts from, with attention applied ``[G, H]``.
@@ -179,12 +194,10 @@ class Model:
                 matters to methods whose answers depend on the batch.
             states: Which states to keep besides (see :meth:`embed`); none by default.
         """
-        graphs = self.read(graphs)
-        self.check(graphs)
+        scaled = self._ready(graphs)
         if batch_size is None:
             trained_with = self.training.get("settings", {}).get("batch_size", 128)
             batch_size = evaluation_size(self.method, trained_with)
-        (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
         found = predict(self.method, scaled, batch_size, states=states)
         if self.scale is not None:
             each = found.members
@@ -203,14 +216,21 @@ class Model:
         """
         if not isinstance(self.method, WithTrees):
             raise InputError("this model has no trees beside its network; train it with trees.")
-        graphs = self.read(graphs)
-        self.check(graphs)
-        (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), graphs)
-        trees = self.method.trees
+        scaled, trees = self._ready(graphs), self.method.trees
+        assert scaled.graph_attr is not None
         with torch.no_grad():
-            parts = scaled.graph_attr.to(trees.base.device).split(TREE_ROWS)
+            parts = torch.split(scaled.graph_attr.to(trees.base.device), TREE_ROWS)
             found = torch.cat([trees(part) for part in parts]).cpu()
         return found if self.scale is None else self.scale.restore(found)
+
+    def _ready(self, graphs: Any) -> PackedGraphs:
+        """Graphs as the method takes them: read, described if trees ask for it, and scaled."""
+        found, how = self.read(graphs), self.featuriser.get("described")
+        if how and self.architecture.graph_channels and found.graph_attr is None:
+            found = replace(found, graph_attr=describe_graphs(found, how))
+        self.check(found)
+        (scaled,) = apply_scaling(self.featuriser.get("scaling", {}), found)
+        return scaled
 
     def network_alone(self) -> Model:
         """The model without the trees beside its network; itself if there are none.

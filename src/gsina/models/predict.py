@@ -131,7 +131,7 @@ def read_files(
     model: Model, files: Sequence[Path], names: str | Sequence[str] | None = None
 ) -> Rows | NodeGraph:
     """Graphs of new files, made as those that the model was trained on."""
-    return format_of(model.featuriser).read_again(files, model.featuriser, names)
+    return format_of(model.featuriser).read_again(files, model.reading, names)
 
 
 Row = tuple[dict[str, str], list[str]]
@@ -154,7 +154,8 @@ def _predict_rows(
     predicted = _predicted(model, rows, len(names), with_attention, trust, summary, on_rows)
     problems: list[ValueError] = []
     lines = as_far_as_possible(predicted, problems)
-    _write(out, lines, [*names, REASON], _texts(model), rows.header, raw=raw)
+    added = [*names, REASON]
+    _write(out, lines, added, _texts(model), rows.header, rows.columns, raw=raw)
     summary.notes += rows.notes
     for problem in problems:
         raise InputError(f"{problem} The {summary.rows:,} rows before it are in {out}.")
@@ -290,6 +291,7 @@ def _write(
     names: Sequence[str],
     texts: Collection[str] = (),
     header: Sequence[str] | None = None,
+    without_rows: Sequence[str] = (),
     *,
     raw: bool = False,
 ) -> None:
@@ -301,20 +303,27 @@ def _write(
         names: Names of the new ones.
         texts: Those of them that are text, not JSON.
         header: Names of the old cells, by default those of the first row.
+        without_rows: These names if there are neither rows nor a header.
         raw: Leave cells of CSV as they are.
     """
     shown = (lambda cell: cell) if raw else inert
     lines = out.suffix == ".jsonl"
-    added: list[str] = []
+    added: list[str] | None = None
     with write_aside(out) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, lineterminator="\n")
-        for number, (row, cells) in enumerate(rows):
-            if number == 0:
+
+        def begin(header: Sequence[str]) -> list[str]:
+            """Write the header, and give the names of the new cells."""
+            free = free_names(names, header)
+            if not lines:
+                table.writerow(map(shown, [*header, *free]))
+            return free
+
+        for row, cells in rows:
+            if added is None:
                 header = list(row) if header is None else header
-                added = free_names(names, header)
-                if not lines:
-                    table.writerow(map(shown, [*header, *added]))
+                added = begin(header)
             if lines:
                 values = [
                     cell or None if name in texts else _json(cell)
@@ -325,6 +334,8 @@ def _write(
                 continue
             old = (row.get(name, "") for name in header or ())
             table.writerow(map(shown, [*old, *cells]))
+        if added is None:
+            begin(without_rows if header is None else header)
         text.flush()
         text.detach()
 

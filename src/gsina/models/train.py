@@ -25,7 +25,7 @@ from gsina.methods.ensemble import Ensemble
 from gsina.methods.trees import BoostedTrees, WithTrees
 from gsina.metrics import METRICS
 from gsina.models.architecture import Architecture
-from gsina.models.boosting import check_features, grow_trees
+from gsina.models.boosting import described, grow_trees
 from gsina.models.imbalance import weighted
 from gsina.models.model import Model, Scale, fingerprint_of_graphs
 from gsina.models.plan import Plan, Trial
@@ -117,8 +117,9 @@ def train_model(
         raise InputError(f"the train split of {dataset.name} has no labels; add them to train on.")
     if task.level == "node" and dataset.train.mask is not None:
         labels = labels[dataset.train.mask]  # the others may be test labels
+    how: dict[str, list[int]] = {}
     if plan.trees:
-        check_features(dataset)  # before the network is trained
+        dataset, how = described(dataset)  # refuses before the network is trained
     scale = Scale.of(labels) if task.kind == "regression" else None
     scaled = _standardised(dataset if scale is None else scale.apply(dataset))
     scaled = weighted(scaled, plan.settings.class_weight)
@@ -160,7 +161,7 @@ def train_model(
     }
     members = [first, *map(fitted, plan.other_members(first.trial))]
     method = first.method if len(members) == 1 else Ensemble([one.method for one in members])
-    trees = _grown(scaled, plan, listeners).to(place) if plan.trees else None
+    trees = _grown(scaled, plan, listeners, ranks).to(place) if plan.trees else None
     if trees is not None:
         method = WithTrees(method, trees)
     model = Model(
@@ -169,11 +170,13 @@ def train_model(
         architecture=Architecture.of(
             plan.method,
             first.trial.options,
-            plan.spec,
+            replace(plan.spec, graph_channels=dataset.train.num_graph_features),
             members=len(members),
             trees=None if trees is None else trees.sizes,
         ),
-        featuriser=reading_of(dataset) | ({"scaling": dataset.scaling} if dataset.scaling else {}),
+        featuriser=reading_of(dataset)
+        | ({"scaling": dataset.scaling} if dataset.scaling else {})
+        | ({"described": how} if how else {}),
         target_names=dataset.target_names,
         class_names=dataset.class_names,
         scale=scale,
@@ -187,14 +190,20 @@ def train_model(
     return Trained(model, first.progress, tuple(one.progress for one in members[1:]))
 
 
-def _grown(dataset: Dataset, plan: Plan, listeners: Sequence[Listener]) -> BoostedTrees:
-    """The trees of a plan, with progress."""
+def _grown(
+    dataset: Dataset, plan: Plan, listeners: Sequence[Listener], ranks: Ranks | None = None
+) -> BoostedTrees:
+    """The trees of a plan, with progress; of several processes the first grows them for all."""
 
     def report(done: int, of: int) -> None:
         for listener in listeners:
             listener.on_part("boosted trees", done, of)
 
-    return grow_trees(dataset, plan.seed, report)
+    together = ranks or Ranks()
+    grown = grow_trees(dataset, plan.seed, report) if together.first else None
+    trees = together.agree(grown)
+    assert trees is not None
+    return trees
 
 
 #: Scores by split and metric, and the main metric by target and split.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -37,12 +37,16 @@ CACHE_VERSION = 1
 Values = NDArray[np.float32]
 
 
-def describe(molecules: Sequence[Any], kinds: Sequence[str]) -> tuple[Values, tuple[str, ...]]:
+def describe(
+    molecules: Sequence[Any], kinds: Sequence[str], wanted: Collection[str] | None = None
+) -> tuple[Values, tuple[str, ...]]:
     """Features of whole molecules ``[M, F]``, NaN where there is no finite number, and their names.
 
     Args:
         molecules: RDKit molecules.
         kinds: ``morgan``, ``rdkit``, or both; the features are in this order.
+        wanted: Names of the descriptors that are computed, as each takes its time; the others are
+            NaN. By default all.
 
     Raises:
         InputError: A kind is not known.
@@ -55,7 +59,7 @@ def describe(molecules: Sequence[Any], kinds: Sequence[str]) -> tuple[Values, tu
     values = np.empty((len(molecules), len(names)), np.float32)
     with rdBase.BlockLogs(), np.errstate(all="ignore"):
         for row, molecule in enumerate(molecules):
-            values[row] = np.concatenate([KINDS[kind].values(molecule) for kind in kinds])
+            values[row] = np.concatenate([KINDS[kind].values(molecule, wanted) for kind in kinds])
     values[~np.isfinite(values)] = np.nan
     return values, names
 
@@ -63,7 +67,12 @@ def describe(molecules: Sequence[Any], kinds: Sequence[str]) -> tuple[Values, tu
 def check_kinds(kinds: Sequence[str]) -> None:
     """Refuse a kind that is not known, or given twice."""
     for kind in kinds:
-        check_name(kind, KINDS, "kind of molecule features")
+        check_name(kind, (*KINDS, NONE), "kind of molecule features")
+        if kind == NONE:
+            raise InputError(
+                f"the molecule features {NONE!r} stand alone (--features {NONE}, in Python "
+                "features=None); leave the others out, or name these only."
+            )
         if list(kinds).count(kind) > 1:
             raise InputError(f"the molecule features {kind!r} are asked for twice; name them once.")
 
@@ -74,6 +83,7 @@ def describe_smiles(
     progress: Callable[[int, int | None], None] | None = None,
     *,
     cached: bool = False,
+    wanted: Collection[str] | None = None,
 ) -> tuple[Values, tuple[str, ...]]:
     """The same of readable SMILES, on several processes.
 
@@ -81,13 +91,17 @@ def describe_smiles(
         smiles: Strings that RDKit can read.
         kinds: As for :func:`describe`.
         progress: Called with the molecules done and the total, for each kind.
-        cached: Whether to keep what is slow to compute in the cache folder, and take it from there.
+        cached: Whether to keep what is slow to compute in the cache folder, and take it from there;
+            then all are computed.
+        wanted: As for :func:`describe`.
     """
     _, names = describe([], kinds)
     parts = [np.zeros((len(smiles), 0), np.float32)]
     for kind in kinds:
-        make = _from_cache if cached and KINDS[kind].slow else _describe_all
-        parts.append(make(smiles, kind, progress))
+        if cached and KINDS[kind].slow:
+            parts.append(_from_cache(smiles, kind, progress))
+        else:
+            parts.append(_describe_all(smiles, kind, progress, wanted))
     return np.concatenate(parts, axis=1), names
 
 
@@ -110,7 +124,10 @@ def _from_cache(
 
 
 def _describe_all(
-    smiles: Sequence[str], kind: str, progress: Callable[[int, int | None], None] | None
+    smiles: Sequence[str],
+    kind: str,
+    progress: Callable[[int, int | None], None] | None,
+    wanted: Collection[str] | None = None,
 ) -> Values:
     def done(pieces: int, _: int | None) -> None:
         if progress:
@@ -118,9 +135,8 @@ def _describe_all(
 
     pieces = [list(smiles[start : start + PIECE]) for start in range(0, len(smiles), PIECE)]
     none = np.zeros((0, len(KINDS[kind].names())), np.float32)
-    return np.concatenate(
-        [none, *parallel_map(partial(_describe_piece, kind), pieces, progress=done)]
-    )
+    work = partial(_describe_piece, kind, None if wanted is None else frozenset(wanted))
+    return np.concatenate([none, *parallel_map(work, pieces, progress=done)])
 
 
 def varying(values: Values, names: Sequence[str]) -> list[str]:
@@ -159,22 +175,30 @@ def choose(values: Values, names: Sequence[str], wanted: Sequence[str]) -> Value
     return np.ascontiguousarray(values[:, [place[name] for name in wanted]])
 
 
-def _describe_piece(kind: str, smiles: list[str]) -> Values:
-    return describe([parse_shared(text) for text in smiles], [kind])[0]
+def _describe_piece(kind: str, wanted: Collection[str] | None, smiles: list[str]) -> Values:
+    return describe([parse_shared(text) for text in smiles], [kind], wanted)[0]
 
 
 @cache
 def _rdkit_functions() -> list[tuple[str, Callable[[Any], float]]]:
     from rdkit.Chem import Descriptors
 
-    return list(Descriptors.descList)
+    # The four of electrotopological states share what RDKit keeps with a molecule; it would
+    # compute that anew for each.
+    return [
+        (name, partial(function, force=False) if name.endswith("EStateIndex") else function)
+        for name, function in Descriptors.descList
+    ]
 
 
-def _rdkit_values(molecule: Any) -> list[float]:
+def _rdkit_values(molecule: Any, wanted: Collection[str] | None) -> list[float]:
     functions = _rdkit_functions()
     if molecule.GetNumAtoms() > LARGEST:
         return [float("nan")] * len(functions)
-    return [_number(function, molecule) for _, function in functions]
+    return [
+        _number(function, molecule) if wanted is None or name in wanted else float("nan")
+        for name, function in functions
+    ]
 
 
 def _number(function: Callable[[Any], float], molecule: Any) -> float:
@@ -185,17 +209,20 @@ def _number(function: Callable[[Any], float], molecule: Any) -> float:
 
 
 class _Kind(NamedTuple):
-    """One kind of features: their names, the values of a molecule, and whether they take long."""
+    """One kind of features: their names, the values of a molecule, and whether they take long.
+
+    Of those that take long, only the wanted ones need values; ``None`` wants all.
+    """
 
     names: Callable[[], list[str]]
-    values: Callable[[Any], Any]
+    values: Callable[[Any, Collection[str] | None], Any]
     slow: bool
 
 
 KINDS = {
     "morgan": _Kind(
         lambda: [f"morgan {bit}" for bit in range(BITS)],
-        morgan,
+        lambda molecule, _: morgan(molecule),
         slow=False,
     ),
     "rdkit": _Kind(lambda: [name for name, _ in _rdkit_functions()], _rdkit_values, slow=True),

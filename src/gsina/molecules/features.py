@@ -29,6 +29,8 @@ HYBRIDISATIONS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW")
 BOND_TYPES = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 LOWEST_CHARGE = -5
+#: Features of every aromatic bond: its type, no stereo, conjugated.
+AROMATIC_BOND = (3, 0, 1)
 STEREO = ("STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS")
 
 #: Molecules that are not read again: as many as there are rows in a piece of a file.
@@ -132,11 +134,16 @@ def rows(molecule: Any) -> MoleculeRows:
     """Atom features, the two ends of every edge, and bond features, as lists of rows."""
     hybridisation, chirality, bond_type, stereo = _positions()
     get = molecule.GetAtomWithIdx  # iterating over GetAtoms() takes half as long again
+    # What is an enumeration takes RDKit longest to hand over, and few atoms are chiral.
+    chiral = {
+        atom.GetIdx(): chirality.get(atom.GetChiralTag(), len(chirality))
+        for atom in molecule.GetAtomsMatchingQuery(_chiral())
+    }
     # Every value that has no place in its list goes to the last place; written out, for speed.
     atoms: list[tuple[int, ...]] = [
         (
             value - 1 if 0 < (value := atom.GetAtomicNum()) < 119 else 118,
-            chirality.get(atom.GetChiralTag(), 3),
+            chiral.get(number, 0),
             value if (value := atom.GetTotalDegree()) < 11 else 11,
             value - LOWEST_CHARGE if LOWEST_CHARGE <= (value := atom.GetFormalCharge()) < 6 else 11,
             value if (value := atom.GetTotalNumHs()) < 9 else 9,
@@ -145,14 +152,18 @@ def rows(molecule: Any) -> MoleculeRows:
             int(atom.GetIsAromatic()),
             int(atom.IsInRing()),
         )
-        for atom in map(get, range(molecule.GetNumAtoms()))
+        for number, atom in enumerate(map(get, range(molecule.GetNumAtoms())))
     ]
     ends, bonds = bond_rows(
         molecule,
         lambda bond: (
-            bond_type.get(bond.GetBondType(), len(bond_type)),
-            stereo.get(bond.GetStereo(), len(stereo)),
-            int(bond.GetIsConjugated()),
+            AROMATIC_BOND
+            if bond.GetIsAromatic()
+            else (
+                bond_type.get(bond.GetBondType(), len(bond_type)),
+                stereo.get(bond.GetStereo(), len(stereo)),
+                int(bond.GetIsConjugated()),
+            )
         ),
     )
     return atoms, ends, bonds
@@ -169,6 +180,14 @@ def bond_rows(
         ends += ((start, end), (end, start))
         bonds += (featurise(bond),) * 2
     return ends, bonds
+
+
+@cache
+def _chiral() -> Any:
+    """A query for atoms with a chirality."""
+    from rdkit.Chem.rdqueries import HasChiralTagQueryAtom
+
+    return HasChiralTagQueryAtom()
 
 
 @cache

@@ -21,7 +21,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.methods.trees import WithTrees
 from gsina.models.comparison import LABELS, Contender, compare
 from gsina.models.forest import MOST_LABELS, forest_logits, has_molecules
-from gsina.models.imbalance import best_cuts, chooses_threshold
+from gsina.models.imbalance import best_cuts, chooses_threshold, training_shares
 from gsina.models.model import Model
 from gsina.models.train import train_model
 from gsina.runs.folder import BASELINES
@@ -129,7 +129,7 @@ def _cut(recipe: Recipe, dataset: Dataset, logits: Tensor) -> tuple[float, ...]:
     y = dataset.val.y
     if y is None or not chooses_threshold(dataset, recipe.selection.metric):
         return ()
-    return best_cuts(logits, y, dataset.task)
+    return best_cuts(logits, y, dataset.task, training_shares(dataset))
 
 
 def erm_recipe(recipe: Recipe) -> Recipe:

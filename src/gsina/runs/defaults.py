@@ -52,8 +52,8 @@ def file_recipe(
         patience: Stop after this many epochs without improvement.
         metric: Which metric selects; by default that of the kind of target, or one for rare
             classes if there is one.
-        trees: Whether boosted trees on the features of whole molecules answer beside the network;
-            by default where there are such features.
+        trees: Whether boosted trees on the features of whole molecules, or on descriptors of other
+            graphs, answer beside the network; by default for molecules with such features.
         title: What to call the data, if not by the name of the first file.
         **optimiser: Fields of the optimiser, such as ``epochs``.
 
@@ -63,6 +63,11 @@ def file_recipe(
     nodes = FORMATS[format].level == "node"
     described = bool(FORMATS[format].molecules and reading.get("features"))
     trees = described if trees is None else trees
+    if trees and FORMATS[format].molecules and not described:
+        raise InputError(
+            "boosted trees need features of whole molecules, and none are asked for; name some "
+            "(--features rdkit), or leave the trees out (--no-trees)."
+        )
     if described and not trees:  # the network is to read them
         check_graph_features(method)  # before they are computed
     edges = reading.get("edge_features")

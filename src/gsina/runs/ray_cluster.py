@@ -55,8 +55,24 @@ def connect(address: str) -> Any:
     return ray
 
 
+def device_there(ray: Any, device: str) -> str:
+    """What a worker of the cluster calls the device that was asked for.
+
+    Ray gives every training a GPU of its own, which it sees as the first: a number means nothing
+    there. ``auto`` is a GPU if any machine of the cluster has one.
+    """
+    kind, _, _ = device.partition(":")
+    if kind == "auto":
+        return "cuda" if ray.cluster_resources().get("GPU") else "cpu"
+    return kind
+
+
 def needs(device: str) -> dict[str, int]:
-    """What one training on a device takes of a cluster, as arguments of ``ray.remote``."""
+    """What one training on a device takes of a cluster, as arguments of ``ray.remote``.
+
+    Args:
+        device: As :func:`device_there` gives it.
+    """
     return {"num_cpus": 1, **({"num_gpus": 1} if device.startswith("cuda") else {})}
 
 

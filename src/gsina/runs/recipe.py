@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -209,12 +210,30 @@ class Recipe(Part):
     def judge(self, dataset: Dataset) -> Dataset:
         """The recipe's data, judged by its metric; it does not matter if they are already.
 
+        A note says who reads the features of whole graphs, if there are such.
+
         Raises:
             InputError: The metric or the weights of classes are not for these data.
         """
         if self.optimiser.class_weight is not None:
             class_weights(dataset, self.optimiser.class_weight)
+        note = self._reader(dataset)
+        if note and note not in dataset.notes:
+            dataset = replace(dataset, notes=(*dataset.notes, note))
         return judged(dataset, self.selection.metric)
+
+    def _reader(self, dataset: Dataset) -> str:
+        """Who reads the features of whole graphs, as a sentence; empty without any."""
+        count = dataset.train.num_graph_features
+        if not count and not self.trees:
+            return ""
+        described = f"the {count:,} features" if count else "descriptors"
+        described += " of whole graphs"
+        if self.trees:
+            return (
+                f"boosted trees read {described}, the network the graph alone; their mean counts."
+            )
+        return f"the network reads {described} beside the graph."
 
     def plan(self, dataset: Dataset, seed: int) -> Plan:
         """What to train on the data."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.runs.ray_cluster import RETRIES, connect, needs, places
+from gsina.runs.ray_cluster import RETRIES, connect, device_there, needs, places
 from gsina.tuning.study import Search, TrialResult, ended, open_study, run_trial
 
 HERE = ("auto", "localhost", "127.0.0.1", "[::1]")
@@ -47,9 +48,9 @@ def run_trials_on_ray(
     ray = connect(address)
     if sum(node["Alive"] for node in ray.nodes()) > 1:
         _check_shared(storage, address)
-    device = search.recipe.run.device
+    device = device_there(ray, search.recipe.run.device)
     remote = ray.remote(max_retries=RETRIES, **needs(device))(_run_remote)
-    data = ray.put(search)
+    data = ray.put(replace(search, recipe=search.recipe.on_device(device)))
     most = places(ray, device)
     missing, turn = trials - ended(study), len(study.get_trials(deepcopy=False))
     running: set[Any] = set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -52,6 +54,28 @@ def test_graphs_without_a_choice_get_a_sentence_of_their_own() -> None:
     one = lines(tiny.ragged(undirected=True), budget=Budget(count=1))[0]
     assert "Without the marked bond (1 of 5)" in str(one["words"])
     assert "with only that one it is" in str(one["words"])
+
+
+@pytest.mark.parametrize("kind", ["binary", "regression"])
+def test_lines_of_several_targets_name_them(kind: str) -> None:
+    task = Task(kind, 4, "roc_auc" if kind == "binary" else "scaled_rmse")
+    graphs = tiny.ragged(undirected=True)
+    made = replace(model(task), target_names=("a", "b", "c", "d"))
+    found = faithfulness(made, graphs, made.explain(graphs), ways=("delete",))
+    what = "probability of the answers" if kind == "binary" else "prediction"
+    words = str(graph_lines(found, graphs)[5]["words"])
+    assert f"(60 of 120) the mean {what} over a, b, c and 1 more " in words
+
+
+def test_beside_trees_lines_are_about_the_network_and_its_own_answer() -> None:
+    graphs = replace(tiny.ragged(undirected=True), graph_attr=torch.zeros(len(tiny.ragged()), 1))
+    spec = NetworkSpec("gin", tiny.FEATURES, 0, {"hidden_channels": 8}, graph_channels=1)
+    made = Architecture.of("gsina", {}, spec, trees=(1, 1, 0))
+    beside = Model(made.build(tiny.CLASSES).eval(), tiny.CLASSES, made, class_names=("a", "b", "c"))
+    found = page_evidence(beside, graphs, beside.predict(graphs))
+    assert found is not None
+    alone = beside.network_alone().predict(graphs).logits.argmax(1)
+    assert f"the network's probability of {'abc'[alone[5]]} " in found.lines[5]["words"]
 
 
 @pytest.mark.parametrize("kind", ["multiclass", "regression"])

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import page_cases
 from gsina.explain.page.molecule import draw_molecule
 from gsina.explain.pictures.inline import INK, to_inline_svg
+from gsina.ops.budget import Budget
 from processes import wait_until
 
 pytestmark = pytest.mark.browser
@@ -116,3 +117,21 @@ def test_words_for_how_far_to_believe_it(show: Open) -> None:
     without = show(page_cases.cycles(1))
     assert not without.locator("#believed").is_visible()
     assert without.locator(".evidence").count() == 0
+
+
+def test_a_certified_share_is_where_the_slider_starts(show: Open) -> None:
+    graphs = page_cases.cycles(3)
+    page = show(graphs, certified=Budget(share=0.72))
+    assert page.locator("#ratio-number").input_value() == "0.72"
+    right = page_cases.weights(graphs[0].scores, graphs[0].copies, 0.72, page_cases.TAU)
+    assert page.evaluate("gsina.weights(0)") == pytest.approx(right.tolist(), abs=1e-6)
+    said = page.locator("#whose")
+    assert said.inner_text().startswith(
+        "Shown is the certified share of the edges, 0.72; the model"
+    )
+    page.locator("#reset").click()
+    page_cases.settle(page)
+    assert said.inner_text() == "Shown are the model\u2019s own weights."
+    assert page.locator("#ratio-number").input_value() == f"{page_cases.RATIO:g}"
+    in_edges = show(graphs, budget=Budget(count=3), certified=Budget(share=0.72))
+    assert in_edges.locator("#ratio-number").input_value() == "3"  # a share has no place there

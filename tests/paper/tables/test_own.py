@@ -11,7 +11,7 @@ import pytest
 
 from gsina.cli.recipes import Request
 from gsina.formats import FileOptions
-from gsina.paper.tables.own import RIVALS, SAMPLE, SOURCES, own, prepare
+from gsina.paper.tables.own import RIVALS, SAMPLE, SOURCES, TREE_ROWS, own, prepare
 from gsina.runs.data import FileData
 
 
@@ -34,11 +34,13 @@ def test_rows_of_one_run_share_it() -> None:
     for column in {cell.column for cell in cells}:
         rows = {cell.row: cell for cell in cells if cell.column == column}
         molecules = "forest on Morgan" in rows
-        assert {*RIVALS} - {*rows} == (
-            set() if molecules else {"forest on Morgan", "boosting on descriptors"}
-        )
+        assert {*RIVALS} - {*rows} == (set() if molecules else {"forest on Morgan"})
+        of_trees = {} if molecules else {row: rows.pop(row) for row in TREE_ROWS}
         shared = {str(cell.recipe) for row, cell in rows.items() if row != "GSAT"}
         assert len(shared) == 1
+        assert rows["default"].recipe.trees == molecules
+        assert len({str(cell.recipe) for cell in of_trees.values()}) == (0 if molecules else 1)
+        assert all(cell.recipe.trees for cell in of_trees.values())
         assert rows["GSAT"].recipe.method.name == "gsat"
         assert not rows["GSAT"].recipe.trees
     assert len({cell.column for cell in cells}) == 2 * len(SOURCES)

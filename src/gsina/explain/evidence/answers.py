@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gsina.models.answers import target_names
 from gsina.models.model import Model
 
 
@@ -28,10 +29,18 @@ class Answers:
         """Whether the answers are numbers, and no classes."""
         return self.model.task.kind == "regression"
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of several targets, whose answers are taken together; ``()`` for a single one."""
+        task = self.model.task
+        several = task.outputs > 1 and task.kind != "multiclass"
+        return tuple(target_names(self.model)) if several else ()
+
     def sure(self, logits: Tensor) -> Tensor:
         """Probability of the answer that the whole graph gets ``[..., G]``.
 
-        Of several yes-or-no targets it is the mean over these; of numbers it is the number.
+        Of several yes-or-no targets it is the mean over these; of numbers it is the number, or the
+        mean of several.
 
         Args:
             logits: Logits ``[..., G, outputs]``, of the same graphs or parts of them.

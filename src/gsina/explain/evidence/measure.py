@@ -85,6 +85,7 @@ class Faithfulness:
         counted: Which rows count in means ``[G]``, bool: those of graphs with at least two edges,
             for of one edge nothing can be chosen.
         numbers: Whether answers are numbers, not classes.
+        targets: Names of the targets that ``sure`` is the mean of; ``()`` for a single one.
     """
 
     sure: Tensor
@@ -95,6 +96,7 @@ class Faithfulness:
     random: Evidence
     counted: Tensor
     numbers: bool
+    targets: tuple[str, ...] = ()
 
     def summary(self, random: bool = False) -> dict[str, float]:
         """All measures by name, means over the graphs; of random explanations with ``random``."""
@@ -230,6 +232,7 @@ def faithfulness(
         evidence(dealt_edge, dealt_node, {}),
         counted,
         answers.numbers,
+        answers.targets,
     )
 
 

@@ -11,6 +11,7 @@ from gsina.explain.evidence.measure import Faithfulness, faithfulness
 from gsina.explain.evidence.removal import Way
 from gsina.explain.evidence.words import graph_lines, run_line, table
 from gsina.graphs.packed import PackedGraphs
+from gsina.models.answers import class_names
 from gsina.models.model import Model
 from gsina.ops.budget import Budget
 from gsina.training.evaluate import Predictions
@@ -58,7 +59,7 @@ def page_evidence(
         edge_word: ``bond`` for molecules.
         rows: At node level, the nodes of the page.
     """
-    model = model.network_alone()
+    beside_trees, model = model.architecture.trees is not None, model.network_alone()
     if predictions.edge is None or not predictions.edge.numel():
         return None
     if int(graphs.edge_ptr.diff().max()) > LARGEST:
@@ -66,5 +67,15 @@ def page_evidence(
     found = faithfulness(
         model, graphs, predictions.edge, budget=budget, ways=ways, shares=(), train=train
     )
-    lines = graph_lines(found, graphs, edge_word=edge_word, rows=rows)
+    said = _own_answers(model, graphs) if beside_trees else None
+    lines = graph_lines(found, graphs, edge_word=edge_word, rows=rows, of_network=said)
     return PageEvidence(found, lines, table(found), run_line(found, edge_word=edge_word))
+
+
+def _own_answers(model: Model, graphs: PackedGraphs) -> list[str]:
+    """The class that a model gives to every graph; empty texts for numbers and several targets."""
+    task = model.task
+    if task.kind == "regression" or (task.kind == "binary" and task.outputs > 1):
+        return [""] * len(graphs)
+    names = class_names(model)
+    return [names[place] for place in model.classes(model.predict(graphs).logits).view(-1).tolist()]

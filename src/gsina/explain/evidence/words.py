@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from gsina.explain.evidence.removal import Way
 from gsina.explainers.marked import edge_groups
 from gsina.graphs.packed import PackedGraphs
 
+#: Targets that a line names; of the others only the number is given.
+NAMED = 3
 #: How a way of removing is called.
 WAY_LABEL = {"zero": "weights put to 0", "delete": "edges deleted", "replace": "edges replaced"}
 #: Measures of a table: what they say, and whether they are shares.
@@ -49,6 +51,7 @@ def graph_lines(
     way: Way = "delete",
     edge_word: str = "edge",
     rows: Tensor | None = None,
+    of_network: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
     """One line per graph, or at node level per node, with the numbers that it says.
 
@@ -58,6 +61,8 @@ def graph_lines(
         way: The way of removing that the line is about.
         edge_word: ``bond`` for molecules.
         rows: Rows to give lines of; by default all.
+        of_network: Of a network beside trees, what it answers to every row by itself: the lines are
+            about that, and say so. Empty where that is no class.
 
     Returns:
         Per row ``words``, and where there is a choice of edges ``before``, ``without``, ``only``,
@@ -82,7 +87,9 @@ def graph_lines(
         graph = int(of_row[row])
         total, kept = int(edges[graph]), int(marked[graph])
         values = numbers[:, row].tolist()
-        words = _line(values, total, kept, edge_word, found.numbers)
+        answer = None if of_network is None else of_network[row]
+        what = _subject(found.numbers, found.targets, answer)
+        words = _line(values, total, kept, edge_word, what, _number if found.numbers else _share)
         line: dict[str, Any] = {"words": words}
         if total > kept:
             names = ("before", "without", "only", "random_without", "random_only")
@@ -91,7 +98,14 @@ def graph_lines(
     return lines
 
 
-def _line(values: Sequence[float], edges: int, marked: int, word: str, numbers: bool) -> str:
+def _line(
+    values: Sequence[float],
+    edges: int,
+    marked: int,
+    word: str,
+    what: str,
+    text: Callable[[float], str],
+) -> str:
     """What the marked part is worth, in words that need no paper."""
     if edges == 0:
         return f"There are no {word}s, so nothing is marked."
@@ -100,18 +114,27 @@ def _line(values: Sequence[float], edges: int, marked: int, word: str, numbers: 
     if marked == edges:
         return f"All {edges} {word}s are marked, so there is nothing to compare with."
     before, without, only, random_without, random_only = values
-    text = _number if numbers else _share
     change = f"stays {text(before)}"
     if text(without) != text(before):
         verb = "falls" if without < before else "rises"
         change = f"{verb} from {text(before)} to {text(without)}"
-    what = "prediction" if numbers else "probability"
     named, them = (word, "that one") if marked == 1 else (f"{word}s", "them")
     return (
         f"Without the marked {named} ({marked} of {edges}) the {what} {change}; with only {them} "
         f"it is {text(only)}. A random choice of as many: {text(random_without)}, "
         f"{text(random_only)}."
     )
+
+
+def _subject(numbers: bool, targets: Sequence[str], of_network: str | None = None) -> str:
+    """What a line is about; of several targets their mean, with the names of the first."""
+    whose = "" if of_network is None else "network's "
+    what = "prediction" if numbers else "probability"
+    if not targets:
+        return f"{whose}{what}{f' of {of_network}' if of_network else ''}"
+    more = f" and {len(targets) - NAMED} more" if len(targets) > NAMED else ""
+    given = "" if numbers else " of the answers"
+    return f"{whose}mean {what}{given} over {', '.join(targets[:NAMED])}{more}"
 
 
 def table(found: Faithfulness) -> list[list[str]]:

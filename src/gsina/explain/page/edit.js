@@ -3,6 +3,7 @@
 const GsinaEdit = (() => {
   const SLICE = 30; // Milliseconds of a search before the page breathes again.
   const FAR = 0.05; // A network that is further off than this share is not the model's.
+  const PLAIN = { temperature: [1], offset: [], cut: [] }; // Of a network alone: as it answers itself.
 
   function start(page) {
     const { $, make, data, state, nodeWord, edgeWord, short, say, nodeName, pairName, showAnswer, onEdited } = page;
@@ -22,6 +23,11 @@ const GsinaEdit = (() => {
         damaged = "The network in this page is damaged, so it cannot be asked; write the page again.";
       }
     }
+
+    /** The answer of the network alone, as the trees beside it cannot be asked anew here. */
+    const askAlone = (graph, edits) => GsinaWhatIf.ask(...alone(), edits, names(graph)).answer;
+    const alone = () => [{ ...net, calibration: PLAIN }, { ...input, trees: undefined }];
+    const sure = (one) => (one.confidence === undefined ? "" : ` (${Math.round(100 * one.confidence)} %)`);
 
     /* ---- in and out ---- */
 
@@ -50,8 +56,17 @@ const GsinaEdit = (() => {
       fillNodes(graph);
       fillTargets(graph);
       showValue();
+      showAlone(graph);
       judge(graph);
       tell("");
+    }
+
+    /** What the network alone says of the graph as it is now, beside trees that keep their answer. */
+    function showAlone(graph) {
+      $("whatif-alone").hidden = !data.network.trees;
+      if (!data.network.trees) return;
+      const now = askAlone(graph, graph.edits ?? GsinaWhatIf.noEdits());
+      $("whatif-alone").textContent = `The network alone says ${now.predicted}${sure(now)}.`;
     }
 
     /** What to do, if the network answers as the model did; else why not. */
@@ -66,7 +81,7 @@ const GsinaEdit = (() => {
       const parts = [`Click ${edgeWord === "edge" ? "an edge" : "a bond"} or ${nodeWord === "atom" ? "an atom" : "a node"} in the drawing to remove it, again to restore it; in the list below, press Delete.`];
       if (data.explainer) parts.push(`The weights stay those of ${data.explainer} for the graph as it was.`);
       if (data.network.fixed) parts.push("Features of the whole graph stay as they are.");
-      if (data.network.trees) parts.push("The trees beside the network keep their half of the answer: descriptors are not computed here.");
+      if (data.network.trees) parts.push("The trees beside the network cannot be asked anew in this page, so they keep their half of the answer.");
       if (data.network.store.bits < 32) {
         parts.push(`The network is rounded to ${data.network.store.bits} bits, which moves its output here by ${short(most)}.`);
       }
@@ -100,6 +115,7 @@ const GsinaEdit = (() => {
       showAnswer(graph);
       fillNodes(graph);
       showValue();
+      showAlone(graph);
       state.answerMs = performance.now() - begun;
       judge(graph);
       tell(typeof what === "function" ? what(graph.part.answer) : what);
@@ -224,11 +240,11 @@ const GsinaEdit = (() => {
     /* ---- faithfulness ---- */
 
     const answerOf = (graph) => (graph.part ?? intact).answer;
-    const subject = (graph) => GsinaAnswers.subject(answerOf(graph), Number($("target").value || 0));
+    const target = () => Number($("target").value || 0);
 
-    /** As many edges as the model keeps, rounded up. */
+    /** As many edges as are certified, or as the model keeps, rounded up. */
     function markedCount(pairs) {
-      const { share, count } = data.budget;
+      const { share, count } = data.certified ?? data.budget;
       return Math.ceil(GsinaSolver.shareOf(count ?? share, pairs, count !== null) * pairs - 1e-6);
     }
 
@@ -236,10 +252,12 @@ const GsinaEdit = (() => {
     function judge(graph) {
       $("faithful").textContent = (!graph.edits && graph.faithfulness?.words) || "";
       if (!graph.scores || $("faithful").textContent) return;
-      const edits = graph.edits ?? GsinaWhatIf.noEdits(), index = subject(graph);
-      const here = graph.part ?? intact, { pairs, found } = here;
+      const edits = graph.edits ?? GsinaWhatIf.noEdits(), { trees } = data.network;
+      const [asked, given] = trees ? alone() : [net, input];
+      const here = trees ? GsinaWhatIf.ask(asked, given, edits, names(graph)) : graph.part ?? intact;
+      const { pairs, found } = here, index = GsinaAnswers.subject(here.answer, target());
       const own = new Map(pairs.map((pair, i) => [pair, found.edge?.[i] ?? graph.own?.[pair] ?? graph.scores[pair]]));
-      const steps = GsinaWhatIf.faithfulness(net, input, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
+      const steps = GsinaWhatIf.faithfulness(asked, given, edits, names(graph), here, (pair) => own.get(pair), markedCount(pairs.length), index);
       inSlices(steps, job, {
         onDone(seen, spent) {
           $("faithful").textContent = seen ? inSentences(graph, seen, index, pairs.length) : "";
@@ -251,7 +269,8 @@ const GsinaEdit = (() => {
     function inSentences(graph, seen, index, pairs) {
       const name = names(graph)[index] ?? "", shares = data.network.task !== "regression";
       const said = (value) => (shares ? value.toFixed(2) : short(value));
-      const what = shares ? `the probability of ${name}` : `the prediction${names(graph).length > 1 ? ` of ${name}` : ""}`;
+      const whose = data.network.trees ? "the network’s" : "the";
+      const what = shares ? `${whose} probability of ${name}` : `${whose} prediction${names(graph).length > 1 ? ` of ${name}` : ""}`;
       const [from, to] = [said(seen.now), said(seen.without)];
       const goes = from === to ? `stays ${to}` : `${seen.without < seen.now ? "falls" : "rises"} from ${from} to ${to}`;
       const count = seen.marked.length, [marked, them] = count === 1 ? [edgeWord, "that one"] : [`${edgeWord}s`, "them"];
@@ -268,10 +287,12 @@ const GsinaEdit = (() => {
         return tell("Stopped.");
       }
       const graph = state.open, edits = graph.edits ?? GsinaWhatIf.noEdits();
-      const before = answerOf(graph), index = subject(graph);
+      const [asked, given] = data.network.trees ? alone() : [net, input];
+      const before = data.network.trees ? askAlone(graph, edits) : answerOf(graph);
+      const index = GsinaAnswers.subject(before, target());
       $("flip").dataset.busy = "yes";
       $("flip").textContent = "Stop";
-      return inSlices(GsinaWhatIf.counterfactual(net, input, edits, names(graph), index), ++job, {
+      return inSlices(GsinaWhatIf.counterfactual(asked, given, edits, names(graph), index), ++job, {
         onStep(count) { $("whatif-text").textContent = `Looking at removals of ${plural(count, edgeWord)} …`; },
         onLeft: stop,
         onDone(pairs) {
@@ -279,7 +300,7 @@ const GsinaEdit = (() => {
           if (pairs) change((now) => pairs.forEach((pair) => now.pairs.add(pair)), (now) => found(graph, pairs, before, now, index));
           else {
             judge(graph);
-            tell(`No removal of ${edgeWord}s changes the answer.`);
+            tell(`No removal of ${edgeWord}s changes the answer${data.network.trees ? " of the network alone" : ""}.`);
           }
         },
       });
@@ -287,14 +308,17 @@ const GsinaEdit = (() => {
 
     function stop() {
       delete $("flip").dataset.busy;
-      $("flip").textContent = "Fewest removals that change the answer";
+      $("flip").textContent = `Fewest removals that change the ${data.network.trees ? "network’s answer" : "answer"}`;
     }
 
     function found(graph, pairs, before, now, index) {
       const these = pairs.length === 1 ? `this ${edgeWord}` : `these ${pairs.length} ${edgeWord}s`;
       const say = ({ yes, predicted }) => (yes ? (yes[index] ? "yes" : "no") : predicted);
-      const which = before.yes ? ` for ${names(graph)[index]}` : "";
-      return `Without ${these} the answer${which} is ${say(now)} instead of ${say(before)}: ${pairs.map((pair) => pairName(graph, pair)).join(", ")}.`;
+      const which = before.yes ? ` for ${names(graph)[index]}` : "", list = pairs.map((pair) => pairName(graph, pair)).join(", ");
+      if (!data.network.trees) return `Without ${these} the answer${which} is ${say(now)} instead of ${say(before)}: ${list}.`;
+      const network = askAlone(graph, graph.edits);
+      return `Without ${these} the network alone answers ${say(network)}${which} instead of ${say(before)}: ${list}. `
+        + `With the trees’ answer to the whole graph the model says ${say(now)}; what they would say of this one is not known here.`;
     }
 
     /* ---- words ---- */
@@ -303,7 +327,7 @@ const GsinaEdit = (() => {
       const graph = state.open;
       $("whatif-text").textContent = what;
       if (!graph.part || !what) return;
-      const now = graph.part.answer, sure = (one) => (one.confidence === undefined ? "" : ` (${Math.round(100 * one.confidence)} %)`);
+      const now = graph.part.answer;
       say(() => `${what} Predicted ${now.predicted}${sure(now)}, before ${graph.predicted}${sure(graph)}. ${$("faithful").textContent}`);
     }
 
@@ -343,6 +367,7 @@ const GsinaEdit = (() => {
         edits.rows.clear();
       }, "Restored all."));
       $("flip").addEventListener("click", search);
+      stop();
     }
     return { enter, leave, toggle, active, chosen, inWords };
   }

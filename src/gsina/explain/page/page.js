@@ -12,9 +12,10 @@
   const whole = data.whole && prepareWhole(data.whole); // The graph that the drawn ones are parts of.
   const counted = data.budget.count !== null; // Whether the budget is a number of edges, or a share.
   const given = counted ? data.budget.count : data.budget.share;
+  const certified = counted ? null : data.certified?.share ?? null; // A share of its own to start from.
   const regulariser = GsinaSolver.REGULARISERS[data.regulariser];
   const state = {
-    kept: given, tau: data.temperature, version: 0, shown: graphs, current: 0,
+    kept: certified ?? given, tau: data.temperature, version: 0, shown: graphs, current: 0,
     open: null, marked: -1, stepMs: 0, densityMs: 0,
   };
 
@@ -283,6 +284,11 @@
     }
     $("reset").disabled = atModel();
     const whose = data.explainer ? `those of ${data.explainer}` : "the model’s";
+    const promised = state.kept === certified && state.tau === data.temperature;
+    if (promised && !atModel()) {
+      $("whose").textContent = `Shown is the certified share of the ${edgeWord}s, ${short(certified)}; the model keeps ${short(given)}.`;
+      return;
+    }
     $("whose").textContent = !atModel()
       ? `Shown are weights for this ${counted ? "budget" : "r"} and τ${whole ? " over the whole graph" : ""}, not ${whose}.`
       : data.explainer ? `Shown are the weights of ${data.explainer}.` : "Shown are the model’s own weights.";

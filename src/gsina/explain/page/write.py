@@ -55,6 +55,7 @@ def write_page(
     *,
     title: str,
     budget: Budget,
+    certified: Budget | None = None,
     temperature: float = 1.0,
     node: str = "max",
     regulariser: str = "entropic",
@@ -81,6 +82,7 @@ def write_page(
         graphs: The graphs, from :func:`page_graphs`. Without scores the page has no sliders.
         title: The headline.
         budget: What the model keeps, where its slider starts: a slider of shares, or of edges.
+        certified: A share that is promised to keep the answers; a slider of shares starts there.
         temperature: The model's tau, where its slider starts.
         node: Weights of nodes from those of their edges: ``max``, ``mean`` or ``none``.
         regulariser: Of the soft top-r that the sliders solve: ``entropic`` or ``quadratic``.
@@ -107,7 +109,8 @@ def write_page(
     names: dict[tuple[str, ...], int] = {}
     data = {
         "title": title,
-        "budget": {kind: value and float(value) for kind, value in asdict(budget).items()},
+        "budget": _budget(budget),
+        "certified": None if certified is None else _budget(certified),
         "temperature": temperature,
         "node": node,
         "regulariser": regulariser,
@@ -133,6 +136,10 @@ def write_page(
     }
     with write_aside(Path(path)) as file:
         file.write(_fill(title, embed(data), _pictures(pictures)).encode())
+
+
+def _budget(budget: Budget) -> dict[str, float | None]:
+    return {kind: value and float(value) for kind, value in asdict(budget).items()}
 
 
 def embed(data: Any) -> str:

@@ -33,11 +33,14 @@ class Calibration:
             that classes had in the loss, so that probabilities are those of the data; ``()``: 0.
         cut: The logit, as the network gives it, above which a yes-or-no output says yes
             ``[outputs]``; ``()``: 0.
+        share: Where there were too few labels to choose a cut by, the share of training labels that
+            are yes, which it gives on validation data ``[outputs]``; elsewhere 0.
     """
 
     temperature: tuple[float, ...] = (1.0,)
     offset: tuple[float, ...] = ()
     cut: tuple[float, ...] = ()
+    share: tuple[float, ...] = ()
 
     def apply(self, logits: Tensor) -> Tensor:
         """Logits of calibrated probabilities, in the shape of ``logits``."""

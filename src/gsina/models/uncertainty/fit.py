@@ -13,7 +13,13 @@ from gsina.errors import InputError
 from gsina.formats import format_of
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
-from gsina.models.imbalance import best_cuts, class_weights, counted_labels
+from gsina.models.imbalance import (
+    best_cuts,
+    class_weights,
+    counted_labels,
+    too_few,
+    training_shares,
+)
 from gsina.models.uncertainty.answers import class_shares
 from gsina.models.uncertainty.calibration import Calibration, fit_temperature
 from gsina.models.uncertainty.domain import bit_distances, distances
@@ -41,9 +47,17 @@ def with_uncertainty(model: Model, dataset: Dataset, *, threshold: bool = False)
     if task.kind != "regression":
         offset = _offset(model, dataset)
         moved = Calibration(offset=offset).apply(logits)
-        calibration = Calibration(
-            fit_temperature(moved, y, task), offset, best_cuts(logits, y, task) if threshold else ()
-        )
+        calibration = Calibration(fit_temperature(moved, y, task), offset)
+        if threshold:
+            shares = training_shares(dataset)
+            calibration = replace(
+                calibration,
+                cut=best_cuts(logits, y, task, shares),
+                share=tuple(
+                    share if too_few(labels) else 0.0
+                    for share, labels in zip(shares, y.T, strict=True)
+                ),
+            )
         model = replace(model, calibration=calibration)
     scores, classes = errors(model, logits, y)
     kept = evenly(len(scores))

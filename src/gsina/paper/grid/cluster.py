@@ -10,6 +10,7 @@ import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from gsina.errors import InputError
@@ -17,7 +18,7 @@ from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import Finished, compute, crashed, forget, give_up
 from gsina.runs.job import Job
 from gsina.runs.provenance import provenance
-from gsina.runs.ray_cluster import RETRIES, connect, needs, places
+from gsina.runs.ray_cluster import RETRIES, connect, device_there, needs, places
 from gsina.training import Diverged
 
 
@@ -27,7 +28,7 @@ def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[
     A job whose worker dies is started again. A job that another process holds is left alone.
     """
     ray = connect(address)
-    device = jobs[0].recipe.run.device if jobs else "cpu"
+    device = device_there(ray, jobs[0].recipe.run.device if jobs else "cpu")
     remote = ray.remote(max_retries=RETRIES, **needs(device))(_run_remote)
     most = places(ray, device)
     waiting = deque(jobs)
@@ -41,7 +42,7 @@ def run_on_ray(jobs: Sequence[Job], results: Results, address: str) -> Iterator[
                     if not lock.enter_context(results.claim(job)):
                         yield Finished(job, None, "another process is running it")
                         continue
-                    reference = remote.remote(job)
+                    reference = remote.remote(replace(job, recipe=job.recipe.on_device(device)))
                     running[reference] = (job, lock)
                 for reference in ray.wait(list(running), num_returns=1)[0] if running else []:
                     job, lock = running.pop(reference)

@@ -23,7 +23,7 @@ HEADER = """# The default on users' files
 
 This part is written by `gsina report`; every number comes from a file in `results/runs/`. A rank is
 that of the mean test ROC-AUC over seeds among the rows that are run on the same data, 1 for the
-best; data without molecules have no forest and no boosting.
+best; data without molecules have no forest.
 
 """
 
