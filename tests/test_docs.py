@@ -9,27 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gsina.paper.grid.results import Results
 from gsina.paper.report.properties import properties_page, rows_of
-from gsina.paper.report.results_page import results_page
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_resolve(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if not link.startswith(("http://", "https://", "mailto:")):
-            assert (page.parent / link).exists(), link
-
-
-def test_every_page_is_in_the_reading_order() -> None:
-    """With a line that says what the reader will know."""
-    folder = ROOT / "docs"
-    listed = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) \|", (folder / "README.md").read_text(), re.M)
-    pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
-    assert sorted(listed) == sorted({*pages, "examples/README.md"})
 
 
 def test_the_files_that_contributors_are_told_of_exist() -> None:
@@ -42,10 +24,14 @@ def test_the_files_that_contributors_are_told_of_exist() -> None:
             assert list(base.rglob(name)) if short else (base / name).exists(), name
 
 
-def test_the_results_page_is_what_the_result_files_say() -> None:
-    findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert page == results_page(Results(ROOT / "results"), findings)
+def test_contributors_are_told_of_every_target() -> None:
+    """Every make target has a line, and every line a target."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    told = set(re.findall(r"^    make (\w+)", text, re.MULTILINE))
+    assert targets is not None
+    assert told == set(targets[1].split()) - {"clean", "demo"}
+    assert "at most 72 characters" in text
 
 
 def test_the_page_of_speed_is_what_the_benchmarks_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,11 +73,11 @@ FURTHER = {
     "speed": "how long each part takes, as ratios measured in one run",
 }
 
-ABOUT = """Every number comes from a file in `results/runs/`, which holds the recipe, the seed, the versions,
-the hardware and the commit of its run; the runtime's from `results/bench/runtime.json`. Mean ±
-standard deviation (population, as the paper's; of a sample in the CIGA benchmark, as there) over
-the seeds that are there; every seed is shown. The epoch is selected on validation data by the rule
-of the recipe; the test data are evaluated once, with the selected weights.
+ABOUT = """Every number comes from a file in `results/runs/`, which holds the recipe, the seed, the
+versions, the hardware and the commit of its run; the runtime's from `results/bench/runtime.json`.
+Mean ± standard deviation (population, as the paper's; of a sample in the CIGA benchmark, as there)
+over the seeds that are there; every seed is shown. The epoch is selected on validation data by the
+rule of the recipe; the test data are evaluated once, with the selected weights.
 """
 HEADER = f"""# Results
 
