@@ -24,6 +24,20 @@ def test_the_files_that_contributors_are_told_of_exist() -> None:
             assert list(base.rglob(name)) if short else (base / name).exists(), name
 
 
+def test_the_numbers_of_the_readme_are_those_of_the_pages() -> None:
+    """Every number of its table stands, with its deviation, on the page that the row links to."""
+    number = r"\d+\.\d+(?: ± \d+\.\d+)?"
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^]]+\]\((docs/\S+\.md)\)[^|]*\|(.*)\|$", text, re.MULTILINE)
+    assert len(rows) == 5
+    for page, cells in rows:
+        known = re.findall(number, (ROOT / page).read_text(encoding="utf-8"))
+        found = [[float(part) for part in one.split(" ± ")] for one in known]
+        for shown in re.findall(number, cells):
+            wanted = pytest.approx([float(part) for part in shown.split(" ± ")], abs=0.0501)
+            assert any(one == wanted for one in found), f"{shown} is not in {page}"
+
+
 def test_contributors_are_told_of_every_target() -> None:
     """Every make target has a line, and every line a target."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -47,7 +47,8 @@ def run(*command: str | Path, cwd: Path, **extra: str) -> str:
 def wheel(source: Path, folder: Path, **extra: str) -> Path:
     """Build a wheel from a folder of sources, with the build tools of this environment."""
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
-    run(*pip, "--wheel-dir", folder, source, cwd=folder, **extra)
+    copy = shutil.copytree(source, folder / "source")  # what is built stays there
+    run(*pip, "--wheel-dir", folder, copy, cwd=folder, **extra)
     (made,) = folder.glob("*.whl")
     return made
 
