@@ -43,8 +43,12 @@ def _of(module: str, names: str) -> tuple[str, ...]:
 
 
 ROOMS = (
-    Room("main", "gsina", "What most people need: `from gsina import ...`.", ("gsina",)),
-    Room("estimators", "Estimators", "Models as in scikit-learn.", ("gsina.estimators",)),
+    Room(
+        "main",
+        "gsina",
+        "What most people need: `from gsina import ...`.",
+        ("gsina", "gsina.estimators"),
+    ),
     Room("ops", "Operators", "Pure functions of tensors.", ("gsina.ops",)),
     Room(
         "nn",
@@ -229,9 +233,9 @@ def _page(room: Room) -> str:
     lines = [f"# {room.title}", "", room.about, ""]
     here = public()[room.page]
     for module in room.modules:
-        elsewhere = [name for name in _all(module) if f"{module}.{name}" not in here]
+        homes = {name: _home(module, name) for name in _all(module) if name != "__version__"}
         elsewhere = [
-            f"{{py:obj}}`{name} <{_home(module, name)}>`" for name in elsewhere if name[0] != "_"
+            f"{{py:obj}}`{name} <{home}>`" for name, home in homes.items() if home not in here
         ]
         if elsewhere:
             lines += [f"`{module}` also has {', '.join(elsewhere)}.", ""]
