@@ -46,7 +46,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 docs: $(STAMP)
-	$(BIN)/python -m examples
+	$(BIN)/python -m docs.site
 
 house: $(STAMP)
 	$(BIN)/python -m docs.house

@@ -38,9 +38,10 @@ BELOW = {
     "cli": "paper estimators",
     "__init__": "estimators runs",
     "__main__": "cli",
+    "data": "datasets",
 }
-#: The roof: what stands on everything and is no room.
-ROOF = ("__init__", "__main__")
+#: The roof: what stands on everything and is no room; `data` holds old names only.
+ROOF = ("__init__", "__main__", "data")
 
 WIDTH, MARGIN, TOP = 1000, 60, 150
 GAP = 26

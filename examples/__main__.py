@@ -1,10 +1,13 @@
-"""Run the examples and write them, with what they print, as pages: ``python -m examples``.
+"""Run the examples and write them, with what they print, as pages and notebooks.
+
+The command is ``python -m examples``.
 
 A script is made of cells, as editors and notebooks know them: ``# %% [markdown]`` begins text,
 ``# %%`` begins code. Pictures that a text shows are taken along.
 """
 
 import io
+import json
 import os
 import re
 import shutil
@@ -25,6 +28,8 @@ NAMES = (
     "train_spmotif",
 )
 OUT = "runs/examples/"
+#: What a code cell of a notebook has that was not run in it.
+UNRUN = {"execution_count": None, "outputs": []}
 MARK = re.compile(r"^# %%(.*)\n", re.MULTILINE)
 OUTPUT = re.compile(r"```text\n.*?```\n\n", re.DOTALL)
 
@@ -64,7 +69,12 @@ def page(path, printed=()):
         text.append(f"```python\n{content}\n```" if code else content.replace(f"]({OUT}", "](img/"))
         output = next(outputs, "").rstrip() if code else ""
         text += [f"```text\n{output}\n```"] if output else []
-    return "\n\n".join([*text, f"*The script: [{path.name}](../../examples/{path.name}).*"]) + "\n"
+    files = ", ".join(f"[{name}](../../examples/{name})" for name in _files(path))
+    return "\n\n".join([*text, f"*To run it: {files}.*"]) + "\n"
+
+
+def _files(path):
+    return [path.name, path.with_suffix(".ipynb").name]
 
 
 def without_outputs(text):
@@ -74,12 +84,49 @@ def without_outputs(text):
 
 def index():
     """The page that lists the others."""
-    lines = [
-        f"- [{cells((FOLDER / f'{name}.py').read_text())[0].rstrip('.')}]({name}.md)"
-        for name in NAMES
-    ]
+    rows = []
+    for name in NAMES:
+        heading, _, rest = cells((FOLDER / f"{name}.py").read_text(encoding="utf-8"))[0].partition(
+            ":"
+        )
+        files = f"[script](../../examples/{name}.py), [notebook](../../examples/{name}.ipynb)"
+        rows.append(f"| [{heading}]({name}.md) | {rest.strip().rstrip('.')} | {files} |")
     told = "Scripts that run in a few seconds, with what they print; made by `make docs`."
-    return "\n".join(["# Examples", "", told, "", *lines]) + "\n"
+    table = ["| tutorial | what it shows | to run |", "|---|---|---|", *rows]
+    return "\n".join(["# Tutorials", "", told, "", *table]) + "\n"
+
+
+def notebook(path, printed=()):
+    """A script as a notebook, with what its code cells have printed."""
+    title, parts = cells(path.read_text(encoding="utf-8"))
+    outputs = iter(printed)
+    made = [_cell("markdown", f"# {title}", 0), *_data_cells(path)]
+    for code, content, line in parts:
+        content = content.replace("Path(__file__).parent", "Path()")
+        made.append(_cell("code" if code else "markdown", content, line))
+        if code:
+            output = next(outputs, "")
+            stream = {"name": "stdout", "output_type": "stream", "text": output.splitlines(True)}
+            made[-1] |= UNRUN | {"outputs": [stream] if output else []}
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    content = {"cells": made, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _data_cells(path):
+    """Cells that write the data files of a script beside the notebook, so that it runs anywhere."""
+    for name in re.findall(r'"data" / "([^"]+)"', path.read_text(encoding="utf-8")):
+        if (FOLDER / "data" / name).exists():
+            text = (FOLDER / "data" / name).read_text(encoding="utf-8")
+            write = f'Path("data/{name}").write_text("""{text}""", encoding="utf-8")'
+            begin = 'from pathlib import Path\n\nPath("data").mkdir(exist_ok=True)\n'
+            yield _cell("code", begin + write, 0) | {"id": name.replace(".", "-")} | UNRUN
+
+
+def _cell(kind, content, line):
+    source = content.splitlines(True)
+    return {"cell_type": kind, "id": f"line-{line}", "metadata": {}, "source": source}
 
 
 def main():
@@ -89,11 +136,13 @@ def main():
     for name in sys.argv[1:] or NAMES:
         path = FOLDER / f"{name}.py"
         with tempfile.TemporaryDirectory() as folder:
-            text = page(path, run(path, folder))
+            printed = run(path, folder)
+            text = page(path, printed)
             for picture in re.findall(r"\]\(img/([^)]+)\)", text):
                 shutil.copy(Path(folder) / OUT / picture, PAGES / "img" / picture)
         (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
-        print(f"docs/examples/{name}.md")
+        path.with_suffix(".ipynb").write_text(notebook(path, printed), encoding="utf-8")
+        print(f"docs/examples/{name}.md, examples/{name}.ipynb")
 
 
 if __name__ == "__main__":

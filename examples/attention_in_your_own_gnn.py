@@ -1,4 +1,4 @@
-"""Graph Sinkhorn Attention in your own GNN, in ten lines."""
+"""The attention in your own GNN: Graph Sinkhorn Attention between two networks, in ten lines."""
 
 # %% [markdown]
 # Any PyG network can be told to look at a part of the graph only. One network embeds the nodes, the

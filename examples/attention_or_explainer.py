@@ -70,4 +70,4 @@ judge("random", lambda: torch.rand(graphs.edge_index.size(1)))
 # %% [markdown]
 # Attention costs one pass of the model, an explainer a hundred. A few hundred graphs and ten epochs
 # are too little to rank them, though: `gsina bench` runs the whole comparison, with PGExplainer and
-# GraphMask, over seeds, and [the results](../results.md) have the numbers.
+# GraphMask, over seeds, and [the results](../results/explanations.md) have the numbers.

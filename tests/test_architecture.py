@@ -43,6 +43,7 @@ ACROSS = {
     "devices": "nothing in the hot paths leaves its device",
     "docs": "the folder docs/",
     "examples": "the folder examples/",
+    "package": "what is installed from a wheel, and the workflows that make one",
 }
 #: Test files, and modules that they test through what uses these.
 THROUGH = {

@@ -12,25 +12,8 @@ import pytest
 from gsina.paper.grid.results import Results
 from gsina.paper.report.leaderboard import collect, leaderboard_page
 from gsina.paper.report.properties import properties_page, rows_of
-from gsina.paper.report.results_page import results_page
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_resolve(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if not link.startswith(("http://", "https://", "mailto:")):
-            assert (page.parent / link).exists(), link
-
-
-def test_every_page_is_in_the_reading_order() -> None:
-    """With a line that says what the reader will know."""
-    folder = ROOT / "docs"
-    listed = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) \|", (folder / "README.md").read_text(), re.M)
-    pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
-    assert sorted(listed) == sorted({*pages, "examples/README.md"})
 
 
 def test_the_files_that_contributors_are_told_of_exist() -> None:
@@ -43,10 +26,28 @@ def test_the_files_that_contributors_are_told_of_exist() -> None:
             assert list(base.rglob(name)) if short else (base / name).exists(), name
 
 
-def test_the_results_page_is_what_the_result_files_say() -> None:
-    findings = (ROOT / "docs" / "results.findings.md").read_text(encoding="utf-8")
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert page == results_page(Results(ROOT / "results"), findings)
+def test_the_numbers_of_the_readme_are_those_of_the_pages() -> None:
+    """Every number of its table stands, with its deviation, on the page that the row links to."""
+    number = r"\d+\.\d+(?: ± \d+\.\d+)?"
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^]]+\]\((docs/\S+\.md)\)[^|]*\|(.*)\|$", text, re.MULTILINE)
+    assert len(rows) == 5
+    for page, cells in rows:
+        known = re.findall(number, (ROOT / page).read_text(encoding="utf-8"))
+        found = [[float(part) for part in one.split(" ± ")] for one in known]
+        for shown in re.findall(number, cells):
+            wanted = pytest.approx([float(part) for part in shown.split(" ± ")], abs=0.0501)
+            assert any(one == wanted for one in found), f"{shown} is not in {page}"
+
+
+def test_contributors_are_told_of_every_target() -> None:
+    """Every make target has a line, and every line a target."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    told = set(re.findall(r"^    make (\w+)", text, re.MULTILINE))
+    assert targets is not None
+    assert told == set(targets[1].split()) - {"clean", "demo"}
+    assert "at most 72 characters" in text
 
 
 def test_the_leaderboard_is_what_the_result_files_say() -> None:

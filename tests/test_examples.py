@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import json
 import re
 import runpy
 from collections.abc import Callable, Iterator
@@ -104,6 +106,39 @@ def test_pages_are_up_to_date(name):
     assert TOOLS["without_outputs"](text) == TOOLS["page"](EXAMPLES / f"{name}.py")
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (PAGES / link).exists(), link
+
+
+@pytest.mark.parametrize("name", TOOLS["NAMES"])
+def test_notebooks_are_up_to_date(name):
+    """Text and code are those of the script, and what it printed stands on its page too."""
+    made = json.loads((EXAMPLES / f"{name}.ipynb").read_text(encoding="utf-8"))
+    code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    for cell in code:
+        for output in cell["outputs"]:
+            assert "".join(output["text"]).rstrip() in page
+            cell["outputs"] = []
+    assert made == json.loads(TOOLS["notebook"](EXAMPLES / f"{name}.py"))
+    assert len({cell["id"] for cell in made["cells"]}) == len(made["cells"])
+    for cell in code:
+        compile("".join(cell["source"]), name, "exec")
+        assert "__file__" not in "".join(cell["source"])
+
+
+def test_a_notebook_brings_its_data(tmp_path):
+    """The first cells write the files that a script has beside it, so that it runs anywhere."""
+    made = json.loads(TOOLS["notebook"](EXAMPLES / "molecules_from_a_csv.py"))
+    first = next(cell for cell in made["cells"] if cell["cell_type"] == "code")
+    with contextlib.chdir(tmp_path):
+        exec("".join(first["source"]), {})
+    bundled = (EXAMPLES / "data" / "acids.csv").read_bytes()
+    assert (tmp_path / "data" / "acids.csv").read_bytes() == bundled
+
+
+def test_a_notebook_is_one_for_jupyter():
+    nbformat = pytest.importorskip("nbformat")
+    for name in TOOLS["NAMES"]:
+        nbformat.validate(nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4))
 
 
 def test_a_changed_script_is_noticed(tmp_path):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gsina.ops.soft_top_r import soft_top_r
     from gsina.runs.trained import load_model
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "GSINA",

@@ -319,6 +319,7 @@ class Metric:
         return f"{100 * value:.1f} %" if self.unit == "%" else f"{value:.3f}"
 
 
+#: Every metric, by name.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (

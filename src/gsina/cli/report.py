@@ -23,12 +23,13 @@ def report(
             "--out",
             "-o",
             help="With a table: folder of its .md and .png; by default [bold]tables[/] in "
-            "--results. Without: file of the page of all tables, such as docs/results.md.",
+            "--results. Without: file that lists the pages of all tables, such as docs/results.md; "
+            "they go into a folder of its name.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Print a table and write it as Markdown and PNG, or write the page of all tables.
+    """Print a table and write it as Markdown and PNG, or write the pages of all tables.
 
     Beside that page it writes the others that are made from results: leaderboard.md,
     what-decides.md and own-data-results.md.
@@ -41,7 +42,7 @@ def report(
     """
     if results != RESULTS and not results.is_dir():
         raise InputError(f"there is no folder {results} with results; gsina bench makes one.")
-    from gsina.paper.report import results_page as pages
+    from gsina.paper.report import pages, table_page
     from gsina.paper.studies.runtime import read_runtime
     from gsina.paper.tables import TABLES, make_table
     from gsina.paper.tables.tuned_cells import jobs_of
@@ -77,19 +78,19 @@ def report(
         from gsina.paper.report.own_data import write_own_data
         from gsina.paper.report.what_decides import write_what_decides
 
-        pages.write_results_page(out, store)
+        written = pages.write_pages(out, store)
         decides, own = out.with_name("what-decides.md"), out.with_name("own-data-results.md")
         write_what_decides(decides, store)
         write_own_data(own, store)
         board = out.with_name("leaderboard.md")
         write_leaderboard(board, store)
-        _say_written([out, decides, own, board])
+        _say_written([*written, decides, own, board])
         return
     chosen = None if table is None else make_table(table)
-    text = pages.results_page(store) if chosen is None else pages.markdown(chosen, store)
+    text = pages.all_tables(store) if chosen is None else table_page.markdown(chosen, store)
     _print_markdown(text)
     if chosen is not None:
-        _say_written(pages.write_table(chosen, store, folder))
+        _say_written(table_page.write_table(chosen, store, folder))
 
 
 def _print_markdown(text: str) -> None:

@@ -51,6 +51,7 @@ class DatasetEntry:
         return partial(load, *self.arguments) if self.arguments else load
 
 
+#: The named datasets; :func:`register` adds one.
 DATASETS: dict[str, DatasetEntry] = {}
 
 

@@ -22,6 +22,7 @@ from gsina.methods.base import Method
 
 __all__ = ["EXPLAINERS", "Explainer", "explain_split", "make_explainer", "sample_graphs"]
 
+#: The post-hoc explainers, by name.
 EXPLAINERS: dict[str, type[Explainer]] = {
     "gnnexplainer": GNNExplainer,
     "pgexplainer": PGExplainer,

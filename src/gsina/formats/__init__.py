@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: What stands before the name of a dataset of the TU collection.
 TU = "tu:"
 
+#: The kinds of files, by name.
 FORMATS: dict[str, Format] = {
     one.name: one
     for one in (

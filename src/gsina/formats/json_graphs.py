@@ -50,7 +50,7 @@ def read_graphs(
     directed: bool = False,
     fold: Sequence[int] | None = None,
 ) -> Dataset:
-    """Read graphs with labels and divide them; see docs/own-data.md for the format.
+    """Read graphs with labels and divide them; see docs/how-to/graphs.md for the format.
 
     Args:
         path: A ``.jsonl`` file (perhaps with ``.gz``), a ``.json`` file with a list of graphs, or a
@@ -83,7 +83,9 @@ def read_graphs(
         fields.append({k: v for k, v in (item.value or {}).items() if k not in GRAPH_KEYS})
     if not rows:
         first = f"; the first is {unreadable[0][0]}: {unreadable[0][1]}" if unreadable else ""
-        raise InputError(f"{path.name} has no graph that can be read{first}; see docs/own-data.md.")
+        raise InputError(
+            f"{path.name} has no graph that can be read{first}; see docs/how-to/graphs.md."
+        )
     graphs = packer.graphs(directed=directed)
     labels = read_labels(_targets(fields, rows), rows, kind=kind)
     parts = divide(

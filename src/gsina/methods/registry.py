@@ -64,6 +64,7 @@ def _class(found: type | str) -> Any:
     return resolve_name(found) if isinstance(found, str) else found
 
 
+#: The methods, by name; :func:`register` adds one.
 METHODS: dict[str, MethodEntry] = {}
 
 

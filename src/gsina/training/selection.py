@@ -91,6 +91,7 @@ class CIGABest(FirstBest):
     early = True
 
 
+#: The rules that select an epoch, by name.
 SELECTIONS: dict[str, type[Selection]] = {
     rule.name: rule for rule in (LatestBest, StrictBest, FirstBest, CIGABest)
 }

@@ -24,15 +24,9 @@ from gsina.paper.grid.estimate import (
 )
 from gsina.paper.grid.results import Results
 from gsina.paper.numbers import PaperNumber
-from gsina.paper.report.results_page import (
-    SWEPT,
-    draw_table,
-    markdown,
-    results_page,
-    write_results_page,
-    write_table,
-)
+from gsina.paper.report.pages import all_tables, write_pages
 from gsina.paper.report.summaries import summarise
+from gsina.paper.report.table_page import SWEPT, draw_table, markdown, write_table
 from gsina.paper.studies.connected_components import mean_components, run_components
 from gsina.paper.tables import make_table
 from gsina.paper.tables.table import Cell, ExtraColumn, Table
@@ -142,8 +136,8 @@ def test_the_page_embeds_the_curves_and_they_are_written(tmp_path) -> None:
     results = Results(tmp_path)
     for cell in make_table("sensitivity-tau").cells[:2]:
         put(results, cell.jobs[0], accuracy=0.5)
-    assert "(img/sensitivity-tau.png)" in results_page(results)
-    write_results_page(tmp_path / "docs" / "results.md", results)
+    assert "(../img/sensitivity-tau.png)" in all_tables(results)
+    write_pages(tmp_path / "docs" / "results.md", results)
     assert (tmp_path / "docs/img/sensitivity-tau.png").is_file()
     assert not (tmp_path / "docs/img/sensitivity-r.png").exists()
 

@@ -18,7 +18,8 @@ from gsina.paper.grid.estimate import estimate
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending, run_job, run_jobs
 from gsina.paper.numbers import PaperNumber, paper_number
-from gsina.paper.report.results_page import markdown, results_page, summarise, write_results_page
+from gsina.paper.report.summaries import summarise
+from gsina.paper.report.table_page import markdown
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.gsat import spmotif
 from gsina.paper.tables.table import Cell, Table
@@ -231,14 +232,6 @@ def test_report_shows_ours_beside_the_papers_and_what_is_missing(tmp_path, table
     results.save(Job(table.cells[0].recipe, 1), fake(Job(table.cells[0].recipe, 1), 0.6))
     summary = summarise(table, results)[0]
     assert (summary.mean, summary.std) == (pytest.approx(55), pytest.approx(5))
-
-
-def test_a_page_says_what_was_not_run(tmp_path):
-    assert "share with other tables: `gsat`" in results_page(Results(tmp_path))
-    path = tmp_path / "page.md"
-    path.with_name("page.findings.md").write_text("## What we saw\n")
-    write_results_page(path, Results(tmp_path))
-    assert path.read_text().rstrip().endswith("## What we saw")
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -10,8 +10,8 @@ import pytest
 from gsina.paper.figures.nodes import draw_node
 from gsina.paper.grid.results import Results, ood_score
 from gsina.paper.numbers import paper_number
-from gsina.paper.report.results_page import markdown, write_table
 from gsina.paper.report.summaries import summarise
+from gsina.paper.report.table_page import markdown, write_table
 from gsina.paper.tables.nodes import METHODS, PANELS, node_table, other_schools
 from gsina.paper.tables.table import Table
 

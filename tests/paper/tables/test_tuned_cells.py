@@ -12,7 +12,8 @@ import pytest
 
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending
-from gsina.paper.report.results_page import markdown, summarise
+from gsina.paper.report.summaries import summarise
+from gsina.paper.report.table_page import markdown
 from gsina.paper.tables.knobs import KNOBS, candidates, value_of, with_trials
 from gsina.paper.tables.table import Cell, Table
 from gsina.paper.tables.tuned_cells import parts, resolve, save_choices

@@ -10,6 +10,7 @@ from gsina.nn.backbones.protocol import Backbone, BackboneModule
 from gsina.nn.backbones.sage import SAGE
 from gsina.nn.backbones.spmotifnet import SPMotifNet
 
+#: The networks, by the name that recipes and estimators use.
 BACKBONES: dict[str, type[BackboneModule]] = {
     "gin": GIN,
     "pna": PNA,

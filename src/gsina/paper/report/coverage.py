@@ -15,7 +15,7 @@ PAGE = "coverage.md"
 HEAD = """# Coverage of sets and intervals, measured
 
 `gsina predict` gives a set of classes, or an interval, that is to hold the truth in nine rows of
-ten ([how far to trust an answer](own-data.md#how-far-to-trust-an-answer)). This page counts how
+ten ([how far to trust an answer](how-to/uncertainty.md)). This page counts how
 often it does, on test rows that neither training nor validation has seen. It is written by
 `gsina bench coverage` from `results/bench/coverage.json`, which has every run with its recipe,
 seed, versions and commit. Models of molecules are networks alone here (`--no-trees`).

@@ -13,8 +13,9 @@ from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.paper.grid.results import Results
 from gsina.paper.report.comparisons import compare, in_words
-from gsina.paper.report.results_page import ELSEWHERE, markdown
+from gsina.paper.report.pages import ELSEWHERE
 from gsina.paper.report.summaries import Summary, summarise
+from gsina.paper.report.table_page import markdown
 from gsina.paper.tables import make_table
 from gsina.runs.recipe import Recipe
 

@@ -1,21 +1,16 @@
-"""Tables and pages from result files; every number comes from a file."""
+"""A table from result files, as Markdown and as a picture; every number comes from a file."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gsina.files import save_text
 from gsina.paper.grid.estimate import epoch_times
 from gsina.paper.grid.results import Results
-from gsina.paper.report.runtime import runtime_markdown, save_picture
 from gsina.paper.report.summaries import Summary, digits_of, not_run, ours, pair, summarise
-from gsina.paper.studies.runtime import read_runtime
-from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.table import Table
-from gsina.paper.tables.tuned_cells import jobs_of, resolve
+from gsina.paper.tables.tuned_cells import resolve
 from gsina.runs.provenance import short_commit
 
 #: Tables of a swept setting: the option, its symbol, and whether its axis is logarithmic.
@@ -23,30 +18,8 @@ SWEPT = {
     "sensitivity-r": ("ratio", "r", False),
     "sensitivity-tau": ("temperature", "τ", True),
 }
-#: Tables with a page of their own (:mod:`gsina.paper.report.what_decides`).
-ELSEWHERE = (
-    "own",
-    "recommended",
-    "recommended-more",
-    "recommended-ciga",
-    "factors",
-    "factors-nodes",
-    "factors-molecules",
-    "transport",
-    "ideas",
-)
 #: Tables whose picture shows more than the table.
 DRAWN = (*SWEPT, "node")
-
-HEADER = """# Results
-
-This page is written by `gsina report`; every number comes from a file in `results/runs/`, which
-holds the recipe, the seed, the versions, the hardware and the commit of its run; the runtime's from
-`results/bench/runtime.json`. Mean ± standard deviation (population, as the paper's; of a sample in
-the CIGA benchmark, as there) over the seeds that are there; every seed is shown. The epoch is
-selected on validation data by the rule of the recipe; the test data are evaluated once, with the
-selected weights.
-"""
 
 
 def markdown(
@@ -130,65 +103,6 @@ def _seeds(summary: Summary, seeds: Sequence[int]) -> str:
     """Some seeds of a cell, in words."""
     cell = summary.cell
     return f"{cell.row} on {cell.column} seeds {', '.join(map(str, seeds))}"
-
-
-def results_page(results: Results, findings: str = "") -> str:
-    """The whole page: every table that has runs of its own, or half of its cells, and the findings.
-
-    Some cells may be there only because other tables share them.
-    """
-    return _page(results, findings, _runtime(results))
-
-
-def _page(results: Results, findings: str, runtime: dict[str, Any] | None) -> str:
-    parts = [HEADER]
-    not_run = []
-    tables = {name: make_table(name) for name in TABLES}
-    jobs = {name: {job.name for job in jobs_of(one, results)} for name, one in tables.items()}
-    for name, table in tables.items():
-        if name in ELSEWHERE:
-            continue
-        shared = set().union(*(names for other, names in jobs.items() if other != name))
-        run = [one for one in summarise(table, results) if one.values]
-        done = {job.name for one in run for job in one.cell.jobs if job.seed in one.values}
-        if 2 * len(run) >= len(table.cells) or done - shared:
-            # The pictures of tables say no more than the tables; those of curves do.
-            picture = f"img/{name}.png" if name in DRAWN else None
-            parts.append(markdown(table, results, picture))
-        else:
-            not_run.append(f"`{name}`")
-    if runtime is not None:
-        parts.append(runtime_markdown(runtime, "img/runtime.png"))
-    if not_run:
-        names = ", ".join(not_run)
-        parts.append(f"Not run yet, but for runs that they share with other tables: {names}.\n")
-    if findings:
-        parts.append(findings)
-    return "\n".join(parts)
-
-
-def write_results_page(path: Path, results: Results) -> None:
-    """Write the page and its pictures (``img/`` beside it).
-
-    The findings beside the page (``<name>.findings.md``) are put at its end.
-    """
-    findings = path.with_name(f"{path.stem}.findings.md")
-    text = findings.read_text(encoding="utf-8") if findings.exists() else ""
-    runtime = _runtime(results)
-    page = _page(results, text, runtime)
-    for name in DRAWN:
-        if f"(img/{name}.png)" in page:
-            draw_table(make_table(name), results, path.parent / "img" / f"{name}.png")
-    if runtime is not None:
-        save_picture(runtime, path.parent / "img" / "runtime.png")
-    save_text(path, page)
-
-
-def _runtime(results: Results) -> dict[str, Any] | None:
-    """What was measured of the runtime; ``None`` if there is no complete measurement."""
-    with contextlib.suppress(FileNotFoundError, ValueError):
-        return read_runtime(results.root)
-    return None
 
 
 def write_table(table: Table, results: Results, folder: Path) -> list[Path]:
