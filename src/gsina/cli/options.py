@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from gsina.errors import InputError
+from gsina.listeners.trackers import TRACKERS
 from gsina.metrics import selecting_metrics
 
 #: More threads than any machine has cores end in errors of the system, or end the process.
@@ -75,6 +76,14 @@ ClassWeight = Annotated[
     typer.Option(
         help="What classes count in the loss: [bold]balanced[/] for more the rarer they are, or "
         "numbers such as ok=1,fraud=10; by default all the same."
+    ),
+]
+Track = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="|".join(TRACKERS),
+        help="Tell a tracker of settings, epochs and scores, never of data; may be repeated.",
+        show_default=False,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

@@ -12,6 +12,7 @@ from gsina.cli.options import Device, Threads, use_threads
 from gsina.cli.progress import Count
 from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
+from gsina.listeners.progress import clock
 
 if TYPE_CHECKING:
     from gsina.models.model import Model
@@ -146,7 +147,7 @@ def predict(
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(
-            f"{show.clock(done.seconds)} in all; the model itself did "
+            f"{clock(done.seconds)} in all; the model itself did "
             f"{readable / done.model_seconds:,.0f} {model.task.level}s per second"
         )
 

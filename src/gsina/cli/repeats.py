@@ -97,7 +97,7 @@ def _train_one(plan: PlannedRun, one: Repeat, dataset: Dataset, resume: bool) ->
     with alone_in(out):
         claim(out, one.recipe, one.seed, resume=resume, force=not resume)
         note_run(out, one.recipe, one.seed, dataset, resume=resume)
-        finished = train(PlannedRun(one.recipe, one.seed, out), dataset, resume)
+        finished = train(PlannedRun(one.recipe, one.seed, out, track=plan.track), dataset, resume)
         if plan.repeats is not None and plan.repeats.folds:
             write_test_predictions(out / PREDICTIONS, finished.model, dataset)
     show.console.print(show.metrics_table(finished.result))

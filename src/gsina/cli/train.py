@@ -17,6 +17,8 @@ from gsina.cli.recipes import Request
 from gsina.cli.repeats import run_repeats
 from gsina.errors import InputError
 from gsina.formats import FileOptions
+from gsina.listeners.trackers import check_tracker
+from gsina.listeners.trackers.tracker import read_tracked
 
 if TYPE_CHECKING:
     from gsina.runs.recipe import Recipe
@@ -131,6 +133,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    track: options.Track = None,
     show_recipe: Annotated[
         bool,
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
@@ -172,7 +175,10 @@ def train(
     gsina train spmotif --show-recipe > mine.toml
     gsina train --recipe mine.toml --seed 3
     gsina train --out runs/first --resume
+    gsina train spmotif --track tensorboard --out runs/first
     """
+    for name in track or ():
+        check_tracker(name)
     request = Request(
         data=dataset,
         file_options=file_options,
@@ -216,6 +222,7 @@ def train(
         )
     plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
     plan = plan._replace(recipe=plan.recipe.on_device(device, recompute=recompute or None))
+    plan = plan._replace(track=_trackers(plan.out, track, resume))
     plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
         given = given_only(
@@ -225,6 +232,7 @@ def train(
             out=None if again else out,
             force=force or None,
             baseline=baseline,
+            track=track,
         )
         for name in given:
             raise InputError(
@@ -296,6 +304,19 @@ def _plan(
         if repeats is not None:
             out = out.with_name(f"{out.name}-{'folds' if repeats.folds else 'seeds'}")
     return PlannedRun(recipe, seed, out, repeats)
+
+
+def _trackers(out: Path, asked: list[str] | None, resume: bool) -> tuple[str, ...]:
+    """Names of trackers, as asked, or as the run to resume began, if they are here."""
+    if asked is not None or not resume:
+        return tuple(dict.fromkeys(asked or ()))
+    found = []
+    for name in read_tracked(out):
+        try:
+            found.append(check_tracker(name))
+        except InputError as missing:
+            show.say(f"note: this session is not tracked by {name}: {missing}")
+    return tuple(found)
 
 
 def _wants_baselines(plan: PlannedRun, asked: bool | None, resume: bool) -> bool:

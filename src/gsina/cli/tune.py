@@ -173,7 +173,7 @@ def _search(
     ray: str | None,
     out: Path,
 ) -> None:
-    from gsina.training.listeners import OnEpoch
+    from gsina.listeners import OnEpoch
     from gsina.tuning.cluster import check_reachable, run_trials_on_ray
     from gsina.tuning.report import write_search
     from gsina.tuning.study import ended, hide_password, open_study, run_trials, summary

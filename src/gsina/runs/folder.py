@@ -21,6 +21,9 @@ from gsina.errors import InputError, MissingFileError
 from gsina.files import locked, parse_json, refuse_link, remove_leftovers, save_json, save_text
 from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
+from gsina.listeners.log import LOG
+from gsina.listeners.trackers.tensorboard import FOLDER as TENSORBOARD
+from gsina.listeners.trackers.tracker import TRACKED
 from gsina.models.plan import trial_folders
 from gsina.runs.data import NamedData
 from gsina.runs.job import Job
@@ -34,13 +37,13 @@ RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.
 UNREADABLE, PREDICTIONS, MODEL = "unreadable.csv", "predictions.csv", "model"
 BASELINES = "baselines"
 #: The folders that a run makes inside its own.
-INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm")
+INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm", TENSORBOARD)
 #: The weights of a run of version 0.1 on a named dataset.
 OLD_WEIGHTS = "model.safetensors"
 #: Everything that a run writes, besides its model.
 FILES = (
     *(RUN, RECIPE, RESULT, REPORT, UNREADABLE, PREDICTIONS),
-    *(CHECKPOINT, "log.jsonl", OLD_WEIGHTS),
+    *(CHECKPOINT, LOG, OLD_WEIGHTS, TRACKED),
 )
 
 
@@ -210,7 +213,7 @@ def note_run(
                 shutil.rmtree(folder / MODEL, ignore_errors=True)
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
-        for name in (MODEL, BASELINES):
+        for name in (MODEL, BASELINES, TENSORBOARD):
             shutil.rmtree(out / name, ignore_errors=True)
     content = dataset.origin.fingerprint
     before = _noted(out).get("fingerprint") or content

@@ -13,6 +13,7 @@ from gsina.errors import InputError, MissingFileError
 from gsina.files import cache_dir, load_tensors, parse_json
 from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
+from gsina.listeners import Listener
 from gsina.models import folder as model_folders
 from gsina.models.architecture import Architecture
 from gsina.models.folder import MakeSpec
@@ -22,7 +23,6 @@ from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, run
 from gsina.training.devices import choose_device
-from gsina.training.listeners import Listener
 
 
 def model_folder(recipe: Recipe, seed: int) -> Path:
