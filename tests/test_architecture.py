@@ -46,7 +46,7 @@ ACROSS = {
 }
 #: Test files, and modules that they test through what uses these.
 THROUGH = {
-    "cli/test_app_quick.py": "cli/datasets cli/methods",
+    "cli/test_app_quick.py": "cli/lists/datasets cli/lists/methods",
     "cli/test_bench.py": "cli/report",
     "cli/test_figure.py": "paper/figures/separability",
     "cli/test_progress.py": "listeners/progress",

@@ -9,18 +9,18 @@ from typer.core import TyperGroup
 
 from gsina.cli import (
     bench,
-    datasets,
     demo,
     embed,
     explain,
     figure,
-    methods,
     predict,
+    push,
     report,
     show,
     train,
     tune,
 )
+from gsina.cli.lists import datasets, methods
 
 
 class Sentences(TyperGroup):
@@ -51,6 +51,7 @@ app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("embed")(embed.embed)
+app.command("push")(push.push)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("bench")(bench.bench)

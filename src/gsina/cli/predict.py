@@ -13,11 +13,17 @@ from gsina.cli.progress import Count
 from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
 from gsina.listeners.progress import clock
+from gsina.models.hub_name import hub_name
 
 if TYPE_CHECKING:
     from gsina.models.model import Model
 
-Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder of a run or of a model; or a model on the hub, [bold]hf://user/name[/]."
+    ),
+]
 File = Annotated[
     Path | None,
     typer.Argument(
@@ -108,6 +114,7 @@ def predict(
     gsina predict run new.csv --coverage 0.95 --shift -o out.csv
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
+    gsina predict hf://user/name new.csv -o out.csv
     """
     model, files = open_model(run, file, nodes, edges, threads, device)
     from gsina.models.answers import decision
@@ -161,7 +168,7 @@ def open_model(
     device: str | None = None,
 ) -> tuple[Model, tuple[Path, ...]]:
     """The model of a run, and the files that it is to read; all paths must exist."""
-    if not run.is_dir():  # before torch is imported
+    if hub_name(run) is None and not run.is_dir():  # before torch is imported
         raise MissingFileError(
             f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
             "--out <folder>` makes one."

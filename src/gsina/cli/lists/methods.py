@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.option_docs import option_lines
+from gsina.cli.lists.option_docs import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 
