@@ -78,7 +78,7 @@ def test_trackers_that_are_not_there(
     failed = gsina(*SMALL, "--out", "run", "--track", "tensorbord")
     assert failed.exit_code == 2
     assert "did you mean 'tensorboard'?" in failed.stderr
-    monkeypatch.setattr(trackers, "find_spec", lambda name: None)
+    monkeypatch.setattr(trackers, "is_installed", lambda name: False)
     failed = gsina(*SMALL, "--out", "run", "--track", "wandb")
     assert failed.exit_code == 2
     assert 'pip install "gsina[wandb]"' in failed.stderr

@@ -74,6 +74,11 @@ def complete_runs(incomplete: str) -> list[str]:
     ]
 
 
+def complete_folder(incomplete: str) -> list[str]:
+    """Any folder."""
+    return [path for path in _paths(incomplete) if path.endswith("/")]
+
+
 def _is_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in RUN_FILES)
 

@@ -101,7 +101,8 @@ def resumable(out: Path, threads: int | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from gsina.runs.folder import BASELINES, folders_of
+        from gsina.runs.folder import folders_of
+        from gsina.runs.names import BASELINES
         from gsina.training.checkpoint import saved_epochs
 
         folders = *folders_of(out), out / BASELINES / "erm"
@@ -165,7 +166,7 @@ def introduce(
 def _conclude(plan: PlannedRun, finished: Run) -> None:
     from gsina.formats import format_of
     from gsina.models.answers import decision
-    from gsina.runs.folder import MODEL, REPORT, UNREADABLE
+    from gsina.runs.names import MODEL, REPORT, UNREADABLE
 
     result, out = finished.result, plan.out
     show.console.print(show.metrics_table(result))

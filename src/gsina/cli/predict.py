@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gsina.cli import show
+from gsina.cli.completion import complete_runs
 from gsina.cli.options import Device, Threads, use_threads
 from gsina.cli.progress import Count
 from gsina.cli.recipes import check_files
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 Run = Annotated[
     Path,
     typer.Argument(
-        help="Folder of a run or of a model; or a model on the hub, [bold]hf://user/name[/]."
+        help="Folder of a run or of a model; or a model on the hub, [bold]hf://user/name[/].",
+        autocompletion=complete_runs,
     ),
 ]
 File = Annotated[

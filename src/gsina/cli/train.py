@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gsina.cli import options, show
+from gsina.cli.completion import complete_data, complete_recipe, complete_runs
 from gsina.cli.file_options import with_file_options
 from gsina.cli.one_run import PlannedRun, run_one, unpublished
 from gsina.cli.options import class_weights, given_only, numbers, pairs
@@ -32,7 +33,8 @@ def train(
         typer.Argument(
             help="Your file: molecules (.csv, .sdf, .parquet), graphs (.jsonl, or a folder of "
             ".json) or one graph of tensors (.safetensors, .pt); or a named dataset (see "
-            "[bold]gsina datasets[/]), or [bold]tu:NAME[/] for one of the TU collection."
+            "[bold]gsina datasets[/]), or [bold]tu:NAME[/] for one of the TU collection.",
+            autocompletion=complete_data,
         ),
     ] = None,
     recipe: Annotated[
@@ -41,6 +43,7 @@ def train(
             metavar="FILE|published|recommended",
             help="TOML file with all settings but the seed; or, of a named dataset, the published "
             "settings (default) or the recommended ones.",
+            autocompletion=complete_recipe,
         ),
     ] = None,
     method: options.MethodName = None,
@@ -108,7 +111,13 @@ def train(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder of the run.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the run.",
+            show_default=False,
+            autocompletion=complete_runs,
+        ),
     ] = None,
     seeds: Annotated[
         str | None,

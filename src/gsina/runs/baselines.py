@@ -25,7 +25,7 @@ from gsina.models.forest import MOST_LABELS, forest_logits, has_molecules
 from gsina.models.imbalance import best_cuts, chooses_threshold
 from gsina.models.model import Model
 from gsina.models.train import train_model
-from gsina.runs.folder import BASELINES
+from gsina.runs.names import BASELINES
 from gsina.runs.recipe import MethodPart, Recipe
 
 

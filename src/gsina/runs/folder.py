@@ -27,19 +27,26 @@ from gsina.listeners.trackers.tracker import TRACKED
 from gsina.models.plan import trial_folders
 from gsina.runs.data import NamedData
 from gsina.runs.job import Job
+from gsina.runs.names import (
+    BASELINES,
+    LOCK,
+    MODEL,
+    OLD_WEIGHTS,
+    PREDICTIONS,
+    RECIPE,
+    REPORT,
+    RESULT,
+    RUN,
+    UNREADABLE,
+)
 from gsina.runs.recipe import Recipe
 from gsina.runs.toml import to_toml
 from gsina.training.checkpoint import FILE as CHECKPOINT
 
 #: Raise it when an older version could not resume the folder.
 FORMAT = 2
-RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
-UNREADABLE, PREDICTIONS, MODEL = "unreadable.csv", "predictions.csv", "model"
-BASELINES = "baselines"
 #: The folders that a run makes inside its own.
 INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm", TENSORBOARD)
-#: The weights of a run of version 0.1 on a named dataset.
-OLD_WEIGHTS = "model.safetensors"
 #: Everything that a run writes, besides its model.
 FILES = (
     *(RUN, RECIPE, RESULT, REPORT, UNREADABLE, PREDICTIONS),
@@ -117,7 +124,7 @@ def alone_in(out: Path) -> Iterator[None]:
         refuse_link(folder)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
-        with locked(out / ".lock") as mine:
+        with locked(out / LOCK) as mine:
             if not mine:
                 raise InputError(
                     f"another process is training into {out}; wait for it, or choose another --out."

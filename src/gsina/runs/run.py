@@ -20,7 +20,7 @@ from gsina.models.model import Model
 from gsina.models.plan import trial_folders
 from gsina.models.train import Trained, score_splits, train_model
 from gsina.runs.baselines import compare_with_baselines
-from gsina.runs.folder import MODEL, REPORT, RESULT
+from gsina.runs.names import MODEL, REPORT, RESULT
 from gsina.runs.provenance import note_other_rounding, provenance
 from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything

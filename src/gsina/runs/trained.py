@@ -19,8 +19,9 @@ from gsina.models.architecture import Architecture
 from gsina.models.folder import MakeSpec
 from gsina.models.hub import local_folder
 from gsina.models.model import Model
-from gsina.runs.folder import MODEL, OLD_WEIGHTS, RESULT, check_version
+from gsina.runs.folder import check_version
 from gsina.runs.job import Job
+from gsina.runs.names import MODEL, OLD_WEIGHTS, RESULT
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, run
 from gsina.training.devices import choose_device

@@ -115,7 +115,7 @@ def test_a_tracker_that_cannot_start_is_an_error_before_the_training() -> None:
 def test_a_tracker_that_is_not_installed_names_its_extra(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trackers, "find_spec", lambda package: None)
+    monkeypatch.setattr(trackers, "is_installed", lambda package: False)
     with pytest.raises(MissingPackageError, match=rf'pip install "gsina\[{name}\]"'):
         check_tracker(name)
 
@@ -128,7 +128,7 @@ def test_an_unknown_tracker() -> None:
 
 
 def test_listeners_in_whatever_a_user_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trackers, "find_spec", lambda package: True)
+    monkeypatch.setattr(trackers, "is_installed", lambda package: True)
     mine = OnEpoch(print)
     assert as_listeners(None) == []
     assert as_listeners(mine) == [mine]
@@ -171,7 +171,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **fields: Any) -> list[
     for field, value in fields.items():
         setattr(package, field, value)
     package.__getattr__ = lambda what: Calls(calls, what)
-    package.__spec__ = types.SimpleNamespace()  # as find_spec wants it
+    package.__spec__ = types.SimpleNamespace(origin=name)  # as of one that is installed
     monkeypatch.setitem(sys.modules, name, package)
     return calls
 

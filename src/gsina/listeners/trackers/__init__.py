@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from gsina.errors import InputError, MissingPackageError, check_name
+from gsina.errors import InputError, MissingPackageError, check_name, is_installed
 from gsina.listeners.base import Listener
 from gsina.listeners.trackers.tracker import Tracker
 
@@ -39,7 +38,7 @@ def check_tracker(name: str) -> str:
         MissingPackageError: Its package is not installed.
     """
     check_name(name, TRACKERS, "tracker")
-    if find_spec(name) is None:
+    if not is_installed(name):
         raise MissingPackageError(
             f"{TRACKERS[name].label} is not installed, and the run was to be tracked there; "
             f'install it with pip install "gsina[{name}]", or leave {name} out.'
