@@ -17,12 +17,13 @@ PICTURE = ROOT / "docs" / "img" / "house.svg"
 #: What each part of the package may import besides itself, and with it all that is below that.
 BELOW = {
     "errors": "",
+    "display": "errors",
     "files": "errors",
     "parallel": "errors",
     "ops": "errors",
     "metrics": "errors",
     "listeners": "files metrics",
-    "graphs": "ops files parallel metrics",
+    "graphs": "ops files parallel metrics display",
     "molecules": "graphs",
     "datasets": "molecules",
     "formats": "datasets",

@@ -75,6 +75,7 @@ THROUGH = {
     "methods/test_registry.py": "methods/catalog",
     "models/test_explanations.py": "models/pyg",
     "models/test_folder.py": "models/card",
+    "models/test_hub.py": "cli/push",
     "models/test_predict.py": "models/answers runs/defaults",
     "nn/backbones/test_backbones.py": "nn/backbones/gin nn/backbones/layers nn/backbones/pna",
     "nn/backbones/test_backbones_nodes.py": "nn/backbones/gat nn/backbones/gcn "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +82,41 @@ def test_one_bar_per_training_that_stays(screen: Screen, monkeypatch: pytest.Mon
     assert "stopped after 2 epochs" in said
     assert 'value="3" max="3"' in second
     assert "4 of 4" in trees
+
+
+CELL = """
+from gsina.listeners import Beginning, told
+from gsina.listeners.notebook import NotebookBar, in_notebook
+assert in_notebook()
+bar = NotebookBar()
+with told([bar], Beginning("gsina", "tiny", 2, "accuracy")):
+    bar.on_trial("", 0)
+    for epoch in range(2):
+        bar.on_batch(1, 1)
+        val = {"accuracy": 0.5}
+        bar.on_epoch({"epoch": epoch, "train": {"loss": 1.0}, "val": val, "best": True})
+"""
+
+
+def test_in_a_notebook_that_is_run(tmp_path: Path) -> None:
+    """One output that is updated in place, and stays in the file."""
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    # The kernel of this very environment, whatever others are registered.
+    spec: dict[str, Any] = {
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    }
+    place = tmp_path / "kernels" / "here"
+    place.mkdir(parents=True)
+    (place / "kernel.json").write_text(
+        json.dumps(spec | {"display_name": "x", "language": "python"})
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(tmp_path))
+        nbclient.NotebookClient(page, timeout=120, kernel_name="here").execute()
+    (output,) = page.cells[0].outputs
+    assert output.output_type == "display_data"
+    assert 'value="2" max="2"' in output.data["text/html"]
+    assert "2/2  loss 1.000  val 50.0 %" in output.data["text/html"]

@@ -15,11 +15,13 @@ from gsina.graphs.dataset import Dataset
 from gsina.listeners import Beginning, Listener, told
 from gsina.listeners.log import LOG, write_log
 from gsina.methods import Method, build_method
+from gsina.metrics import metric_label, metric_text
 from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.plan import trial_folders
 from gsina.models.train import Trained, score_splits, train_model
 from gsina.runs.baselines import compare_with_baselines
+from gsina.runs.display import result_html
 from gsina.runs.names import MODEL, REPORT, RESULT
 from gsina.runs.provenance import note_other_rounding, provenance
 from gsina.runs.recipe import Recipe
@@ -42,6 +44,18 @@ class Run:
     def method(self) -> Method:
         """The trained method."""
         return self.model.method
+
+    def __repr__(self) -> str:
+        return f"Run({self.dataset.name!r}, {self.model.architecture.method!r}, {self._score()})"
+
+    def _repr_html_(self) -> str:
+        """What was trained on what, and its scores, for notebooks."""
+        return result_html(self.result)
+
+    def _score(self) -> str:
+        metric = self.result.get("metric", "")
+        row = self.result.get("metrics", {}).get("test", {})
+        return f"test {metric_label(metric)} {metric_text(row.get(metric), metric)}"
 
     def explain(self, graphs: Any, explainer: Any = None, **options: Any) -> Any:
         """:meth:`Model.explain`, with the run's own training graphs for explainers that learn."""
