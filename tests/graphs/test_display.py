@@ -37,4 +37,4 @@ def test_of_nodes_those_that_count() -> None:
     counted = int(dataset.train.mask.sum())
     assert f"train: {counted}" in repr(dataset)
     assert f"{counted:,}" in texts(dataset)
-    assert "nodes to judge by" in texts(dataset)
+    assert "nodes that count" in texts(dataset)

@@ -71,6 +71,24 @@ def test_a_damaged_folder_costs_its_row_only(tmp_path: Path, file: str, content:
     assert "\n" not in damaged.problem
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes")
+def test_what_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "result.json")
+    assert list(find_runs(tmp_path)) == []
+    folder = make_run(tmp_path / "run")
+    for name in ("result.json", "log.jsonl", "recipe.toml"):
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+    assert read_run_folder(folder).state == "damaged"  # without a recipe
+
+
+def test_files_of_any_size_are_not_read(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
+    with (folder / "result.json").open("wb") as file:
+        file.truncate(2**40)  # without a block on the disk
+    assert "too large" in read_run_folder(folder).problem
+
+
 def test_odd_values_are_left_out(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "a", score=0.5)
     result = json.loads((folder / "result.json").read_text())

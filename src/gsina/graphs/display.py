@@ -34,14 +34,14 @@ def dataset_html(dataset: Dataset) -> str:
     if dataset.origin.unreadable:
         rows.append(("unreadable rows", f"{len(dataset.origin.unreadable):,}"))
     rows += [("note", text(note)) for note in dataset.notes[:NOTES]]
-    heads = ("split", f"{task.level}s to judge by", "graphs", "nodes", "edges")
+    heads = ("split", "graphs", "nodes", "edges", *["nodes that count"] * (task.level == "node"))
     sizes = [
         (
             SPLITS.get(split, split),
-            f"{_judged(one, task.level):,}",
             f"{len(one):,}",
             f"{one.x.size(0):,}",
             f"{one.edge_index.size(1):,}",
+            *[f"{_judged(one, task.level):,}"] * (task.level == "node"),
         )
         for split, one in sorted(dataset.splits.items(), key=lambda item: _order(item[0]))
     ]

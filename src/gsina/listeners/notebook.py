@@ -52,7 +52,7 @@ class NotebookBar(EpochProgress):
 
     def _html(self, done: float, state: str) -> str:
         return (
-            '<div style="font:13px/1.6 system-ui,sans-serif;white-space:nowrap">'
+            '<div style="font:13px/1.6 system-ui,sans-serif;white-space:pre">'
             f"<b>{escape(self._title)}</b> "
             f'<progress value="{done:g}" max="{self._total}" style="vertical-align:middle">'
             f"</progress> {escape(state)}</div>"

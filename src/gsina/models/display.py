@@ -51,7 +51,8 @@ def scores_html(metrics: Mapping[str, Mapping[str, Any]], names: Mapping[str, st
     """
     if not metrics:
         return ""
-    columns = list(dict.fromkeys(name for row in metrics.values() for name in row))
+    found = dict.fromkeys(name for row in metrics.values() for name in row)
+    columns = [name for name in found if name != "explanation_auc_per_graph"]
     rows: Iterable[list[str]] = (
         [names.get(split, split), *(metric_text(row.get(name), name) for name in columns)]
         for split, row in metrics.items()

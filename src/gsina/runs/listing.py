@@ -20,6 +20,8 @@ from gsina.runs.names import LOCK, RECIPE, RESULT, RUN
 STATES = ("finished", "running", "unfinished", "damaged")
 #: How the folders of single runs begin in a folder of several.
 REPEATS = ("seed-", "fold-")
+#: Bytes that no file of a run reaches.
+LARGEST = 2**26
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,14 @@ def find_runs(folder: Path) -> Iterator[FoundRun]:
     Args:
         folder: Where to look.
     """
-    if (folder / RUN).is_file() or _is_result(folder / RESULT):
-        yield read_run_folder(folder)
-        inner = [one for one in _folders(folder) if one.name.startswith(REPEATS)]
-    else:
-        inner = _folders(folder)
-    for one in inner:
-        yield from find_runs(one)
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        inner = _folders(place)
+        if (place / RUN).is_file() or _is_result(place / RESULT):
+            yield read_run_folder(place)
+            inner = [one for one in inner if one.name.startswith(REPEATS)]
+        waiting += reversed(inner)
 
 
 def read_run_folder(folder: Path) -> FoundRun:
@@ -86,7 +89,7 @@ def read_run_folder(folder: Path) -> FoundRun:
         result = _object(folder / RESULT)
         recipe = result.get("recipe") or noted.get("own") or noted.get("recipe")
         if recipe is None:
-            recipe = tomllib.loads((folder / RECIPE).read_text(encoding="utf-8"))
+            recipe = tomllib.loads(_text(folder / RECIPE))
         running = is_locked(folder / LOCK)
         return FoundRun(
             folder,
@@ -109,12 +112,21 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(Path(one.path) for one in found if not one.name.startswith("."))
 
 
+def _text(path: Path) -> str:
+    """A file of text; empty if there is none, or no plain file."""
+    if not path.is_file():
+        return ""
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"{path.name} is too large to be that of a run")
+    return path.read_text(encoding="utf-8")
+
+
 def _object(path: Path) -> dict[str, Any]:
     """The object in a file of JSON; empty if there is no file."""
-    try:
-        found = parse_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.is_file():
         return {}
+    try:
+        found = parse_json(_text(path))
     except ValueError as error:
         raise ValueError(f"{path.name} is damaged: {error}") from error
     if not isinstance(found, dict):
@@ -150,10 +162,7 @@ def _scores(result: dict[str, Any]) -> dict[str, Any]:
 
 def _logged(path: Path) -> int:
     """Epochs in a log."""
-    try:
-        return path.read_bytes().count(b"\n")
-    except OSError:
-        return 0
+    return _text(path).count("\n")
 
 
 def _whole(value: Any) -> int | None:
