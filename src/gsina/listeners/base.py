@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -100,22 +100,20 @@ class OnEpoch(Listener):
 def told(listeners: Sequence[Listener], run: Beginning) -> Iterator[Ending]:
     """Tell listeners that a run begins and, whatever happens in the block, how it ends.
 
-    The block puts its scores into what it gets. Those that heard of the start hear of the end,
-    also if another refuses to start.
+    The block puts its scores into what it gets. Those that heard of the start hear of the end, the
+    last one first, also if another refuses to start or to end.
     """
-    ending, started = Ending(), list[Listener]()
-    try:
-        for listener in listeners:
-            listener.on_start(run)
-            started.append(listener)
-        yield ending
-        ending.state = "finished"
-    except KeyboardInterrupt:
-        ending.state = "interrupted"
-        raise
-    finally:
-        for listener in started:
-            listener.on_end(ending)
+    ending = Ending()
+    with ExitStack() as ends:
+        try:
+            for listener in listeners:
+                listener.on_start(run)
+                ends.callback(listener.on_end, ending)
+            yield ending
+            ending.state = "finished"
+        except KeyboardInterrupt:
+            ending.state = "interrupted"
+            raise
 
 
 def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
