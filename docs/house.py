@@ -17,17 +17,19 @@ PICTURE = ROOT / "docs" / "img" / "house.svg"
 #: What each part of the package may import besides itself, and with it all that is below that.
 BELOW = {
     "errors": "",
-    "files": "errors",
+    "display": "errors",
     "parallel": "errors",
     "ops": "errors",
+    "files": "errors",
     "metrics": "errors",
-    "graphs": "ops files parallel metrics",
+    "graphs": "ops files parallel metrics display",
     "molecules": "graphs",
     "datasets": "molecules",
     "formats": "datasets",
     "nn": "graphs",
     "methods": "nn",
-    "training": "methods",
+    "listeners": "files metrics",
+    "training": "methods listeners",
     "explainers": "training",
     "models": "explainers formats",
     "explain": "models",
@@ -45,6 +47,10 @@ ROOF = ("__init__", "__main__", "data")
 
 WIDTH, MARGIN, TOP = 1000, 60, 150
 GAP = 26
+#: How far from its edge an arrow round a corner leaves or meets a room.
+INSET = 40
+#: Rooms below this width have their size under their name.
+NARROW = 180
 STYLE = """
   .sky { fill: #ffffff } .roof { fill: #b3432f } .roof-text { fill: #ffffff }
   .room { fill: #eef3f8; stroke: #7d93a8 } .wide { fill: #e2ecd9; stroke: #86a06d }
@@ -117,7 +123,7 @@ def picture() -> str:
     boxes: dict[str, tuple[float, float, float, float]] = {}
     for part, floors in taken.items():
         level = [other for other, others in taken.items() if floors.start in others]
-        x = MARGIN + level.index(part) * (widths[part] + GAP)
+        x = MARGIN + sum(widths[other] + GAP for other in level[: level.index(part)])
         y, end = ends[-1 - floors.stop], ends[-1 - floors.start]
         boxes[part] = (x, TOP + y, widths[part], end - y - GAP)
     parts = [_roof()]
@@ -125,8 +131,13 @@ def picture() -> str:
         parts.append(_box(part, x, y, width, tall))
         for below in BELOW[part].split():
             left, end, wide, _ = boxes[below]
-            middle = (max(x, left) + min(x + width, left + wide)) / 2
-            parts.append(_arrow(middle, y + tall, end))
+            inner, outer = max(x, left), min(x + width, left + wide)
+            ways = [(inner + outer) / 2] * 2
+            if inner > outer:  # not above each other: round the corner, between the floors
+                ways = (
+                    [outer - INSET, inner + INSET] if x < left else [inner + INSET, outer - INSET]
+                )
+            parts.append(_arrow(*ways, y + tall, end))
     total = round(sum(lines(part) for part in boxes), -2)
     parts.append(
         f'<text class="lines" x="{WIDTH / 2:g}" y="{height - 24:g}" text-anchor="middle">'
@@ -146,12 +157,19 @@ def picture() -> str:
 
 
 def _width(part: str, taken: dict[str, range]) -> float:
-    beside = sum(taken[part].start in floors for floors in taken.values())
-    return (WIDTH - 2 * MARGIN + GAP) / beside - GAP
+    """A room of several floors fits into the fullest of them; the others share what is left."""
+    room, floors = WIDTH - 2 * MARGIN + GAP, taken[part]
+    levels = [[one for one in taken if floor in taken[one]] for floor in floors]
+    if len(floors) > 1:
+        return room / max(map(len, levels)) - GAP
+    tall = [one for one in levels[0] if len(taken[one]) > 1]
+    left = room - sum(_width(one, taken) + GAP for one in tall)
+    return left / (len(levels[0]) - len(tall)) - GAP
 
 
 def _said(part: str, width: float) -> list[str]:
-    return wrap(about(part), int((width - 28) / 6.6))
+    """Lines about a room; in a narrow one its size is the last of them."""
+    return wrap(about(part), int((width - 28) / 6.9)) + [size(part)] * (width < NARROW)
 
 
 def _roof() -> str:
@@ -174,9 +192,12 @@ def _box(part: str, x: float, y: float, width: float, tall: float) -> str:
     text = [
         f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{tall:g}" rx="6"/>',
         f'<text class="name" x="{x + 14:g}" y="{middle + 4:g}">{name}</text>',
-        f'<text class="lines" x="{x + width - 14:g}" y="{middle + 4:g}" text-anchor="end">'
-        f"{size(part)}</text>",
     ]
+    if width >= NARROW:
+        text.append(
+            f'<text class="lines" x="{x + width - 14:g}" y="{middle + 4:g}" text-anchor="end">'
+            f"{size(part)}</text>"
+        )
     for number, line in enumerate(said, 1):
         text.append(
             f'<text class="what" x="{x + 14:g}" y="{middle + 6 + 16 * number:g}">'
@@ -185,9 +206,10 @@ def _box(part: str, x: float, y: float, width: float, tall: float) -> str:
     return "\n".join(text)
 
 
-def _arrow(x: float, start: float, end: float) -> str:
+def _arrow(begin: float, x: float, start: float, end: float) -> str:
+    corner = "" if begin == x else f" V{(start + end) / 2 - 4:g} H{x:g}"
     return (
-        f'<path class="arrow" d="M{x:g} {start:g} V{end - 8:g}"/>'
+        f'<path class="arrow" d="M{begin:g} {start:g}{corner} V{end - 8:g}"/>'
         f'<path class="tip" d="M{x - 5:g} {end - 9:g} H{x + 5:g} L{x:g} {end:g} Z"/>'
     )
 

@@ -47,9 +47,10 @@ ACROSS = {
 }
 #: Test files, and modules that they test through what uses these.
 THROUGH = {
-    "cli/test_app_quick.py": "cli/datasets cli/methods",
+    "cli/test_app_quick.py": "cli/lists/datasets cli/lists/methods",
     "cli/test_bench.py": "cli/report cli/grids/running",
     "cli/test_figure.py": "paper/figures/separability",
+    "cli/test_progress.py": "listeners/progress",
     "cli/test_train.py": "cli/one_run",
     "cli/test_train_files.py": "cli/explain cli/predict cli/recipes",
     "cli/test_train_files_nodes.py": "formats/arguments formats/base",
@@ -69,11 +70,13 @@ THROUGH = {
     "formats/test_molecule_tables.py": "formats/assemble molecules/prepare",
     "formats/test_node_tables.py": "graphs/masks",
     "formats/test_pyg.py": "formats/tu_collection",
+    "listeners/trackers/test_tracker.py": "listeners/trackers/mlflow listeners/trackers/wandb",
     "methods/extracting/test_ciga.py": "methods/parts/splitting",
     "methods/risk/test_irm.py": "methods/risk/ib_irm",
     "methods/test_registry.py": "methods/catalog",
     "models/test_explanations.py": "models/pyg",
     "models/test_folder.py": "models/card",
+    "models/test_hub.py": "cli/push",
     "models/test_predict.py": "models/answers runs/defaults",
     "nn/backbones/test_backbones.py": "nn/backbones/gin nn/backbones/layers nn/backbones/pna",
     "nn/backbones/test_backbones_nodes.py": "nn/backbones/gat nn/backbones/gcn "

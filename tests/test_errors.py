@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gsina.errors import RANGES, InputError, check_name, check_range, reason_of
+from gsina.errors import RANGES, InputError, check_name, check_range, is_installed, reason_of
 
 #: For every range, the numbers nearest to its ends that are in it, and those that are not.
 ENDS = {
@@ -47,3 +47,11 @@ def test_reasons_are_one_short_line() -> None:
     assert reason_of(KeyError("a\nb")) == "KeyError: 'a\\nb'"
     assert reason_of(ValueError("a\n  b \ud800")) == "ValueError: a b \\ud800"
     assert len(reason_of(ValueError("x" * 1000))) == 203
+
+
+def test_a_folder_in_the_working_folder_is_no_package(tmp_path, monkeypatch):
+    (tmp_path / "wandb_runs").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not is_installed("wandb_runs")
+    assert not is_installed("no_such_package_anywhere")
+    assert is_installed("json")

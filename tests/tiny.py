@@ -13,7 +13,7 @@ from gsina.graphs.batch import Batch
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.training.listeners import Listener
+from gsina.listeners import Listener
 
 CLASSES = Task("multiclass", 3)
 FEATURES = 4

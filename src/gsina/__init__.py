@@ -46,6 +46,7 @@ _MODULES = (
     "explainers",
     "formats",
     "graphs",
+    "listeners",
     "methods",
     "metrics",
     "models",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -25,6 +26,12 @@ class DownloadError(InputError, ConnectionError):
 
 class Note(UserWarning):
     """What a user should know and need not mend, such as a cache that was damaged."""
+
+
+def is_installed(module: str) -> bool:
+    """Whether a package can be imported; a folder of its name in the working folder is none."""
+    found = find_spec(module)
+    return found is not None and found.origin is not None
 
 
 def readable(text: str) -> str:

@@ -333,6 +333,22 @@ def locked(path: Path) -> Iterator[bool]:
             return
 
 
+def is_locked(path: Path) -> bool:
+    """Whether another process holds a lock file just now; always no on a system without locks."""
+    try:
+        import fcntl
+
+        with open(path, "rb", opener=open_here) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (ImportError, FileNotFoundError, InputError):
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def is_at(file: IO[bytes], path: Path) -> bool:
     """Whether an open file is still the one at ``path``."""
     try:

@@ -80,6 +80,8 @@ def run_folders(random: Random, shop: Workshop) -> Trials:
         asked: tuple[object, ...] = ("train", "--out", "run", *force)
         if force == ("--force",):
             asked = ("train", shop.graphs, *QUICK, "--out", "run", "--force")
+        if random.random() < 0.2:
+            asked = ("runs", ".", *random.choice(((), ("--json",), ("--sort", "score"))))
         problem = shop.attempt(folder, command(*asked))
         if not problem:
             shop.clear(folder)

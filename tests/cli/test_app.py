@@ -13,7 +13,8 @@ from gsina.paper.studies import convergence
 
 
 def test_help_and_version(gsina):
-    for arguments in ([], ["demo"], ["train"], ["datasets"], ["methods"], ["bench", "convergence"]):
+    lists = (["datasets"], ["methods"], ["runs"], ["doctor"])
+    for arguments in ([], ["demo"], ["train"], ["push"], *lists, ["bench", "convergence"]):
         result = gsina(*arguments, "--help")
         assert result.exit_code == 0
         assert f"gsina {' '.join(arguments)}".strip() in result.output  # an example

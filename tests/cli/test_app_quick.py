@@ -47,7 +47,7 @@ def test_help(tmp_path: Path, command: str) -> None:
     assert f"Usage: gsina {command}".strip() in done.stdout
 
 
-@pytest.mark.parametrize("command", ["datasets", "methods", "--version"])
+@pytest.mark.parametrize("command", ["datasets", "methods", "runs", "--version"])
 def test_lists(tmp_path: Path, command: str) -> None:
     done = run(tmp_path, command)
     assert done.returncode == 0, done.stderr
@@ -68,6 +68,10 @@ def test_lists(tmp_path: Path, command: str) -> None:
         ("train spmotfi", "did you mean 'spmotif'?"),
         ("tune new.csv --target active", "there is no file new.csv"),
         ("train --nodes new.csv --edges edges.csv", "there is no file new.csv"),
+        ("train spmotif --track wandbb", "did you mean 'wandb'?"),
+        ("push nowhere user/name", "there is no folder nowhere"),
+        ("push . name", "expected user/name"),
+        ("runs nowhere", "there is no folder nowhere"),
     ],
 )
 def test_wrong_names(tmp_path: Path, command: str, sentence: str) -> None:

@@ -5,9 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from gsina.cli import progress, show
+from gsina.cli import show
 from gsina.cli.progress import Count, Epochs, load_with_bar
 from gsina.datasets.catalog import DATASETS, DatasetEntry
+from gsina.listeners import Beginning, progress, told
 from gsina.metrics import metric_text
 from gsina.runs.data import NamedData
 
@@ -41,7 +42,8 @@ def output_of(monkeypatch, terminal: bool, play) -> str:
 
 def test_one_plain_line_per_epoch_without_a_terminal(monkeypatch, clock):
     def play() -> None:
-        with Epochs("gsina", 4, "accuracy") as bar:
+        bar = Epochs()
+        with told([bar], Beginning("gsina", "spmotif", 4, "accuracy")):
             bar.on_trial("", 0)
             bar.on_batch(1, 2)
             clock[0] = 10.0
@@ -58,7 +60,8 @@ def test_one_plain_line_per_epoch_without_a_terminal(monkeypatch, clock):
 
 def test_a_live_bar_on_a_terminal(monkeypatch, clock):
     def play() -> None:
-        with Epochs("gsina", 100, "accuracy") as bar:
+        bar = Epochs()
+        with told([bar], Beginning("gsina", "spmotif", 100, "accuracy")):
             bar.on_trial("", 2, 0.6)
             bar.on_batch(1, 2)
             clock[0] = 60.0
@@ -73,7 +76,7 @@ def test_a_live_bar_on_a_terminal(monkeypatch, clock):
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (200, "3:20"), (7500, "2:05:00")])
 def test_times(seconds, text):
-    assert show.clock(seconds) == text
+    assert progress.clock(seconds) == text
 
 
 def test_numbers():

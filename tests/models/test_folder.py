@@ -18,6 +18,7 @@ from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 from gsina.graphs.classes import Numbers
 from gsina.graphs.task import Task
+from gsina.listeners import OnEpoch
 from gsina.methods import METHODS
 from gsina.models import folder as model_folder
 from gsina.models.folder import FORMAT, load_model, save_model
@@ -25,7 +26,6 @@ from gsina.models.model import Model, Scale, fingerprint_of_graphs
 from gsina.models.plan import Plan
 from gsina.models.train import named_spec, score_splits, train_model
 from gsina.training import Settings
-from gsina.training.listeners import OnEpoch
 
 SIZES = {"hidden_channels": 8, "num_layers": 2}
 

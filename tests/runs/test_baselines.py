@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import tiny
+from gsina.listeners import Listener
 from gsina.models.folder import load_model
 from gsina.runs import baselines
 from gsina.runs.baselines import erm_recipe
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import run
-from gsina.training.listeners import Listener
 
 
 def recipe(method: str = "gsina", **optimiser: Any) -> Recipe:

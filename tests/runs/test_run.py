@@ -18,13 +18,13 @@ import tiny
 from gsina.errors import Note
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.task import Task
+from gsina.listeners import OnEpoch
 from gsina.runs import data as data_of_runs
 from gsina.runs import provenance
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, make_method, run
 from gsina.runs.trained import load_model
 from gsina.training import Interrupted, predict
-from gsina.training.listeners import OnEpoch
 
 
 def recipe(method: str = "gsina", **options: Any) -> Recipe:

@@ -13,6 +13,7 @@ import torch
 
 import tiny
 from gsina.files import load_tensors, save_tensors
+from gsina.listeners import log
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import (
@@ -20,7 +21,6 @@ from gsina.training import (
     Progress,
     Settings,
     fit,
-    loop,
     make_selection,
     seed_everything,
 )
@@ -127,7 +127,7 @@ def test_a_kill_between_the_checkpoint_and_the_log_loses_no_line(
             raise SystemExit("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "write_log", killed)
+        patch.setattr(log, "write_log", killed)
         with pytest.raises(SystemExit):
             train(tmp_path, 3)
     _, progress = train(tmp_path, 3, resume=True)

@@ -9,18 +9,18 @@ from typer.core import TyperGroup
 
 from gsina.cli import (
     bench,
-    datasets,
     demo,
     embed,
     explain,
     figure,
-    methods,
     predict,
+    push,
     report,
     show,
     train,
     tune,
 )
+from gsina.cli.lists import datasets, doctor, methods, runs
 
 
 class Sentences(TyperGroup):
@@ -51,8 +51,11 @@ app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("embed")(embed.embed)
+app.command("push")(push.push)
+app.command("runs")(runs.runs)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
+app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.command("report")(report.report)
 app.add_typer(figure.figure, name="figure")
@@ -83,8 +86,12 @@ def options(
     gsina explain run new.csv -o page.html                    see which edges decide
     gsina embed run new.csv -o vectors.npy                    states for other tools
     gsina train spmotif --bias 0.5      train GSINA on Spurious-Motif
+    gsina push run user/name            share the model on the Hugging Face hub
+    gsina runs                          runs below this folder, with their scores
     gsina datasets                      datasets to train on
     gsina methods                       methods to train
+    gsina doctor                        what is installed, and what is missing
+    gsina --install-completion          let Tab complete names and options
     """
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from gsina.cli import show
 from gsina.cli.options import Device, Threads, check_device, command, use_threads
 from gsina.cli.progress import Epochs
+from gsina.listeners.progress import clock
 from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def _train(seed: int, quick: bool, device: str | None) -> dict[str, Run]:
     )
     runs = {}
     for name, recipe in _recipes(data, epochs).items():
-        with Epochs(name, recipe.optimiser.epochs, dataset.task.metric) as bar:
-            runs[name] = run(recipe, seed, dataset=dataset, device=device, listeners=[bar])
+        heard = [Epochs(name)]
+        runs[name] = run(recipe, seed, dataset=dataset, device=device, listeners=heard)
     return runs
 
 
@@ -178,7 +179,7 @@ def _conclude(picture: Path, seed: int, quick: bool, seconds: float) -> None:
     )
     show.say(
         f"What GSINA looks at is drawn in {picture}, and in larger graphs in "
-        f"{picture.with_name('large.png')}. All this took {show.clock(seconds)}."
+        f"{picture.with_name('large.png')}. All this took {clock(seconds)}."
     )
     show.say("\nTry next:")
     for arguments, purpose in (

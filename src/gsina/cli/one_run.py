@@ -13,6 +13,7 @@ import typer
 from gsina.cli import options, show
 from gsina.cli.progress import Epochs, load_with_bar
 from gsina.errors import InputError
+from gsina.listeners.trackers import make_tracker
 from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
@@ -28,13 +29,23 @@ NAMED = 12
 
 
 class PlannedRun(NamedTuple):
-    """A recipe and seed to run, the folder, what is repeated, and whether there are baselines."""
+    """A recipe and seed to run, the folder, what is repeated, and what goes with it.
+
+    Attributes:
+        recipe: What to train.
+        seed: With which seed.
+        out: The folder.
+        repeats: What is repeated; ``None`` for one run.
+        baselines: Whether baselines are trained beside it.
+        track: Names of the trackers that hear of it.
+    """
 
     recipe: Recipe
     seed: int
     out: Path
     repeats: Repeats | None = None
     baselines: bool = False
+    track: tuple[str, ...] = ()
 
 
 def run_one(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
@@ -57,7 +68,7 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
     """Train as the first process, which alone writes files and prints."""
     from gsina.runs.folder import claim, note_run
 
-    recipe, seed, out, _, baselines = plan
+    recipe, seed, out, _, baselines, _ = plan
     claim(out, recipe, seed, resume=resume, force=force)
     with resumable(out, threads):
         dataset = recipe.judge(load_with_bar(recipe.data))
@@ -69,21 +80,19 @@ def _lead(plan: PlannedRun, resume: bool, force: bool, threads: int | None, rank
 
 
 def train(plan: PlannedRun, dataset: Dataset, resume: bool, ranks: Ranks | None = None) -> Run:
-    """Train on loaded data while the epochs are shown."""
+    """Train on loaded data while the epochs are shown, and told to trackers."""
     from gsina.runs.run import run
 
-    recipe = plan.recipe
-    with Epochs(recipe.method.name, recipe.optimiser.epochs, dataset.task.metric) as bar:
-        return run(
-            recipe,
-            plan.seed,
-            out=plan.out,
-            resume=resume,
-            dataset=dataset,
-            ranks=ranks,
-            baselines=plan.baselines,
-            listeners=[bar],
-        )
+    return run(
+        plan.recipe,
+        plan.seed,
+        out=plan.out,
+        resume=resume,
+        dataset=dataset,
+        ranks=ranks,
+        baselines=plan.baselines,
+        listeners=[Epochs(), *map(make_tracker, plan.track)],
+    )
 
 
 @contextlib.contextmanager
@@ -92,7 +101,8 @@ def resumable(out: Path, threads: int | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from gsina.runs.folder import BASELINES, folders_of
+        from gsina.runs.folder import folders_of
+        from gsina.runs.names import BASELINES
         from gsina.training.checkpoint import saved_epochs
 
         folders = *folders_of(out), out / BASELINES / "erm"
@@ -156,7 +166,7 @@ def introduce(
 def _conclude(plan: PlannedRun, finished: Run) -> None:
     from gsina.formats import format_of
     from gsina.models.answers import decision
-    from gsina.runs.folder import MODEL, REPORT, UNREADABLE
+    from gsina.runs.names import MODEL, REPORT, UNREADABLE
 
     result, out = finished.result, plan.out
     show.console.print(show.metrics_table(result))

@@ -13,7 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gsina.cli import completion
 from gsina.errors import InputError
+from gsina.listeners.trackers import TRACKERS
 from gsina.metrics import selecting_metrics
 
 #: More threads than any machine has cores end in errors of the system, or end the process.
@@ -36,10 +38,17 @@ Device = Annotated[
         metavar="auto|cpu|cuda[:N]|mps|xpu",
         help="Where to compute: auto takes the best there is; by default the CPU.",
         show_default=False,
+        autocompletion=completion.complete_device,
     ),
 ]
 MethodName = Annotated[
-    str | None, typer.Option("--method", "-m", help="Method, see gsina methods; by default gsina.")
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="Method, see gsina methods; by default gsina.",
+        autocompletion=completion.complete_method,
+    ),
 ]
 BackboneName = Annotated[
     str | None,
@@ -47,6 +56,7 @@ BackboneName = Annotated[
         "--backbone",
         "-b",
         help="Network; by default that of the published recipe, else gin (gcn for nodes).",
+        autocompletion=completion.complete_backbone,
     ),
 ]
 Bias = Annotated[float | None, typer.Option(help="Strength of the spurious correlation (spmotif).")]
@@ -68,6 +78,7 @@ MetricName = Annotated[
         f"numbers {', '.join(selecting_metrics('regression'))}; for yes or no it also sets "
         "the threshold of answers. By default that of the task; for your own file with a rare "
         "class pr_auc, or balanced_accuracy for several classes.",
+        autocompletion=completion.complete_metric,
     ),
 ]
 ClassWeight = Annotated[
@@ -75,6 +86,15 @@ ClassWeight = Annotated[
     typer.Option(
         help="What classes count in the loss: [bold]balanced[/] for more the rarer they are, or "
         "numbers such as ok=1,fraud=10; by default all the same."
+    ),
+]
+Track = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="|".join(TRACKERS),
+        help="Tell a tracker of settings, epochs and scores, never of data; may be repeated.",
+        show_default=False,
+        autocompletion=completion.complete_tracker,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

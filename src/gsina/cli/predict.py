@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gsina.cli import show
+from gsina.cli.completion import complete_runs
 from gsina.cli.options import Device, Threads, use_threads
 from gsina.cli.progress import Count
 from gsina.cli.recipes import check_files
 from gsina.errors import InputError, MissingFileError
+from gsina.listeners.progress import clock
+from gsina.models.hub_name import hub_name
 
 if TYPE_CHECKING:
     from gsina.models.model import Model
 
-Run = Annotated[Path, typer.Argument(help="Folder of a run or of a model.")]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder of a run or of a model; or a model on the hub, [bold]hf://user/name[/].",
+        autocompletion=complete_runs,
+    ),
+]
 File = Annotated[
     Path | None,
     typer.Argument(
@@ -107,6 +116,7 @@ def predict(
     gsina predict run new.csv --coverage 0.95 --shift -o out.csv
     gsina predict run new.jsonl -o out.jsonl
     gsina predict run --nodes nodes.csv --edges edges.csv -o out.csv
+    gsina predict hf://user/name new.csv -o out.csv
     """
     model, files = open_model(run, file, nodes, edges, threads, device)
     from gsina.models.answers import decision
@@ -147,7 +157,7 @@ def predict(
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(
-            f"{show.clock(done.seconds)} in all; the model itself did "
+            f"{clock(done.seconds)} in all; the model itself did "
             f"{readable / done.model_seconds:,.0f} {model.task.level}s per second"
         )
 
@@ -161,7 +171,7 @@ def open_model(
     device: str | None = None,
 ) -> tuple[Model, tuple[Path, ...]]:
     """The model of a run, and the files that it is to read; all paths must exist."""
-    if not run.is_dir():  # before torch is imported
+    if hub_name(run) is None and not run.is_dir():  # before torch is imported
         raise MissingFileError(
             f"there is no model in {run}, as there is no such folder; `gsina train <your file> "
             "--out <folder>` makes one."

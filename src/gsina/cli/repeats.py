@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def run_repeats(plan: PlannedRun, resume: bool, force: bool, threads: int | None) -> None:
     """Train all runs of a plan, those that are finished left alone, and print means and spreads."""
-    from gsina.runs.folder import PREDICTIONS, RESULT, alone_in, claim
+    from gsina.runs.folder import alone_in, claim
+    from gsina.runs.names import PREDICTIONS, RESULT
     from gsina.runs.repeats import summarise, write_summary
     from gsina.training.distributed import join
     from gsina.training.versions import versions
@@ -90,14 +91,15 @@ def _train_all(plan: PlannedRun, runs: list[Repeat], resume: bool) -> list[dict[
 
 
 def _train_one(plan: PlannedRun, one: Repeat, dataset: Dataset, resume: bool) -> dict[str, Any]:
-    from gsina.runs.folder import PREDICTIONS, alone_in, claim, note_run
+    from gsina.runs.folder import alone_in, claim, note_run
+    from gsina.runs.names import PREDICTIONS
     from gsina.runs.repeats import write_test_predictions
 
     out = plan.out / one.name
     with alone_in(out):
         claim(out, one.recipe, one.seed, resume=resume, force=not resume)
         note_run(out, one.recipe, one.seed, dataset, resume=resume)
-        finished = train(PlannedRun(one.recipe, one.seed, out), dataset, resume)
+        finished = train(PlannedRun(one.recipe, one.seed, out, track=plan.track), dataset, resume)
         if plan.repeats is not None and plan.repeats.folds:
             write_test_predictions(out / PREDICTIONS, finished.model, dataset)
     show.console.print(show.metrics_table(finished.result))

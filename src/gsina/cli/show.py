@@ -225,10 +225,3 @@ def baselines_table(result: dict[str, Any]) -> Table:
     for name, row in scores.items():
         table.add_row(name, *(row.get(split, "-") for split in splits))
     return table
-
-
-def clock(seconds: float) -> str:
-    """Seconds as on a clock: ``0:42``, ``3:20``, ``2:05:00``."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

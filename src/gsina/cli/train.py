@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gsina.cli import options, show
+from gsina.cli.completion import complete_data, complete_recipe, complete_runs
 from gsina.cli.file_options import with_file_options
 from gsina.cli.one_run import PlannedRun, run_one, unpublished
 from gsina.cli.options import class_weights, given_only, numbers, pairs
@@ -17,6 +18,8 @@ from gsina.cli.recipes import Request
 from gsina.cli.repeats import run_repeats
 from gsina.errors import InputError
 from gsina.formats import FileOptions
+from gsina.listeners.trackers import check_tracker
+from gsina.listeners.trackers.tracker import read_tracked
 
 if TYPE_CHECKING:
     from gsina.runs.recipe import Recipe
@@ -30,7 +33,8 @@ def train(
         typer.Argument(
             help="Your file: molecules (.csv, .sdf, .parquet), graphs (.jsonl, or a folder of "
             ".json) or one graph of tensors (.safetensors, .pt); or a named dataset (see "
-            "[bold]gsina datasets[/]), or [bold]tu:NAME[/] for one of the TU collection."
+            "[bold]gsina datasets[/]), or [bold]tu:NAME[/] for one of the TU collection.",
+            autocompletion=complete_data,
         ),
     ] = None,
     recipe: Annotated[
@@ -39,6 +43,7 @@ def train(
             metavar="FILE|published|recommended",
             help="TOML file with all settings but the seed; or, of a named dataset, the published "
             "settings (default) or the recommended ones.",
+            autocompletion=complete_recipe,
         ),
     ] = None,
     method: options.MethodName = None,
@@ -107,7 +112,13 @@ def train(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder of the run.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the run.",
+            show_default=False,
+            autocompletion=complete_runs,
+        ),
     ] = None,
     seeds: Annotated[
         str | None,
@@ -132,6 +143,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    track: options.Track = None,
     show_recipe: Annotated[
         bool,
         typer.Option("--show-recipe", help="Print the recipe as TOML and exit."),
@@ -173,7 +185,10 @@ def train(
     gsina train spmotif --show-recipe > mine.toml
     gsina train --recipe mine.toml --seed 3
     gsina train --out runs/first --resume
+    gsina train spmotif --track tensorboard --out runs/first
     """
+    for name in track or ():
+        check_tracker(name)
     request = Request(
         data=dataset,
         file_options=file_options,
@@ -217,6 +232,7 @@ def train(
         )
     plan = _plan(request, recipe, seed, out, again, _repeats(seed, seeds, folds))
     plan = plan._replace(recipe=plan.recipe.on_device(device, recompute=recompute or None))
+    plan = plan._replace(track=_trackers(plan.out, track, resume))
     plan = plan._replace(baselines=_wants_baselines(plan, baseline, resume))
     if show_recipe:
         given = given_only(
@@ -226,6 +242,7 @@ def train(
             out=None if again else out,
             force=force or None,
             baseline=baseline,
+            track=track,
         )
         for name in given:
             raise InputError(
@@ -297,6 +314,19 @@ def _plan(
         if repeats is not None:
             out = out.with_name(f"{out.name}-{'folds' if repeats.folds else 'seeds'}")
     return PlannedRun(recipe, seed, out, repeats)
+
+
+def _trackers(out: Path, asked: list[str] | None, resume: bool) -> tuple[str, ...]:
+    """Names of trackers, as asked, or as the run to resume began, if they are here."""
+    if asked is not None or not resume:
+        return tuple(dict.fromkeys(asked or ()))
+    found = []
+    for name in read_tracked(out):
+        try:
+            found.append(check_tracker(name))
+        except InputError as missing:
+            show.say(f"note: this session is not tracked by {name}: {missing}")
+    return tuple(found)
 
 
 def _wants_baselines(plan: PlannedRun, asked: bool | None, resume: bool) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gsina.cli import show
 from gsina.cli.progress import Bar
+from gsina.listeners.progress import clock
 from gsina.metrics import metric_text
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Trials:
         value = result.last if result.value is None else result.value
         score = metric_text(value, self.task.metric)
         how = {"stopped": f"stopped early at {score}", "diverged": "diverged"}
-        took = f"{result.epochs} epochs, {show.clock(result.seconds)}"
+        took = f"{result.epochs} epochs, {clock(result.seconds)}"
         ending = how.get(result.state, score)
         return f"trial {result.number}: {ending}  {settings_text(result.settings)}  ({took})"
 
@@ -83,7 +84,7 @@ class Trials:
         passed = self.done + share - self._done_before
         if passed > 0 and self.done < self.trials:
             left = (time.perf_counter() - self._began) / passed
-            parts.append(f"~ {show.clock(left * (self.trials - self.done - share))} left")
+            parts.append(f"~ {clock(left * (self.trials - self.done - share))} left")
         self._bar.move(self.done + share, "  ".join(part for part in parts if part))
 
 

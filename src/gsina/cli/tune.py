@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gsina.cli import options, show
+from gsina.cli.completion import complete_data
 from gsina.cli.file_options import with_file_options
 from gsina.cli.options import class_weights, given_only, pairs
 from gsina.cli.progress import load_with_bar
@@ -30,7 +31,10 @@ SEARCH = "The search"
 def tune(
     dataset: Annotated[
         str | None,
-        typer.Argument(help="Your file, or the name of a dataset, as for [bold]gsina train[/]."),
+        typer.Argument(
+            help="Your file, or the name of a dataset, as for [bold]gsina train[/].",
+            autocompletion=complete_data,
+        ),
     ] = None,
     trials: Annotated[
         int,
@@ -173,7 +177,7 @@ def _search(
     ray: str | None,
     out: Path,
 ) -> None:
-    from gsina.training.listeners import OnEpoch
+    from gsina.listeners import OnEpoch
     from gsina.tuning.cluster import check_reachable, run_trials_on_ray
     from gsina.tuning.report import write_search
     from gsina.tuning.study import ended, hide_password, open_study, run_trials, summary

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.estimators.display import DisplayMixin
+from gsina.estimators.hearing import beginning, kept_scores, listeners_of, log
 from gsina.estimators.inputs import (
     check_answers,
     check_features,
@@ -28,7 +29,7 @@ from gsina.estimators.inputs import (
     with_reading,
 )
 from gsina.estimators.loaded import parameters_of
-from gsina.estimators.log import log, log_epoch
+from gsina.estimators.method_options import method_options
 from gsina.estimators.networks import OwnBackbone, make_spec, own_spec
 from gsina.formats.objects import ReadObjects, read_objects
 from gsina.graphs.classes import Classes, Numbers, as_array, only
@@ -36,6 +37,8 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.pyg import is_one_graph
 from gsina.graphs.task import Level, Task
+from gsina.listeners import told
+from gsina.listeners.trackers import Listeners
 from gsina.models.architecture import Architecture
 from gsina.models.folder import load_model, save_model
 from gsina.models.imbalance import (
@@ -47,7 +50,7 @@ from gsina.models.imbalance import (
     with_sample_weight,
 )
 from gsina.models.model import Model
-from gsina.models.plan import Plan, check_budget, default_options, first_epoch
+from gsina.models.plan import Plan, first_epoch
 from gsina.models.pyg import PygModel
 from gsina.models.train import train_model
 from gsina.models.uncertainty.answers import coverage_notes, domain_percentiles, reference_of
@@ -55,7 +58,6 @@ from gsina.models.uncertainty.shift import Shift, find_shift
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings
 from gsina.training.evaluate import Predictions
-from gsina.training.listeners import OnEpoch
 from gsina.training.selection import StrictBest
 from gsina.training.states import Level as StatesLevel
 
@@ -84,7 +86,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         patience: Stop after so many epochs without a better one; ``None``: never.
         method_options: Further settings of the method by name.
         random_state: Seed, NumPy generator, or ``None`` for another result every time.
-        verbose: Whether to log every epoch (logger ``gsina``).
+        verbose: Whether to show progress: a bar in a notebook, elsewhere a line per epoch in the
+            log (logger ``gsina``).
         class_weight: What classes count in the loss: ``"balanced"``, a dict, or by default all 1.
         metric: Which metric selects on validation data, also the threshold of two classes;
             ``"auto"`` takes PR-AUC (of more than two classes balanced accuracy) where a class is
@@ -95,6 +98,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         trees: Whether boosted trees on the ``features`` answer beside the network (``False``: they
             are the network's); ``"auto"``: where molecules have some.
         device: Where to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``.
+        listeners: Who hears of the training: names of trackers (``"tensorboard"``, ``"mlflow"``,
+            ``"wandb"``, ``"trackio"``), :class:`~gsina.listeners.Listener` objects, or several.
 
     Attributes:
         model_: The trained :class:`~gsina.models.model.Model`.
@@ -129,6 +134,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         ensemble: int = 1,
         trees: bool | str = "auto",
         device: str = "cpu",
+        listeners: Listeners = None,
     ) -> None:
         self.method = method
         self.backbone = backbone
@@ -151,6 +157,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         self.ensemble = ensemble
         self.trees = trees
         self.device = device
+        self.listeners = listeners
 
     def fit(self, graphs: Any, y: Any = None, val: Any = None, sample_weight: Any = None) -> Self:
         """Train, and stop by validation data.
@@ -349,7 +356,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             seed = int(self.random_state)
         if not (isinstance(self.epochs, int | np.integer) and self.epochs >= 1):
             raise InputError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
-        options = self._options()
+        options = method_options(self)
         trees = getattr(self, "trees", False)
         if trees == "auto":
             trees = dataset.origin.reading.get("descriptors") is not None
@@ -365,8 +372,10 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             ensemble=self.ensemble,
             trees=bool(trees),
         )
-        listeners = [OnEpoch(log_epoch)] if self.verbose else []
-        trained = train_model(dataset, plan, device=self.device, listeners=listeners)
+        heard = listeners_of(self.listeners, self.verbose)
+        with told(heard, beginning(self, dataset, plan)) as ending:
+            trained = train_model(dataset, plan, device=self.device, listeners=heard)
+            ending.metrics = kept_scores(trained)
         self._keep(trained.model, trained.records)
         self.notes_ = dataset.notes
 
@@ -385,16 +394,3 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         config = model.method.config
         counted = getattr(config, "budget", None) is not None
         self.best_ratio_ = None if counted else getattr(config, "ratio", None)
-
-    def _options(self) -> dict[str, Any]:
-        if isinstance(self.ratio, str) and self.ratio != "auto":
-            raise InputError(f'ratio must be a number or "auto", got {self.ratio!r}.')
-        if not isinstance(self.method, str):
-            raise InputError(f"method must be a name, got {self.method!r}.")
-        names = ("ratio", "budget", "temperature")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        options = given | (self.method_options or {})
-        check_budget(self.method, options)
-        if self.ratio == "auto":
-            del options["ratio"]
-        return default_options(self.method) | options

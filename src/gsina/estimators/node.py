@@ -22,6 +22,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.masks import check_apart
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Level
+from gsina.listeners.trackers import Listeners
 from gsina.models.imbalance import AUTO, check_class_weight, with_sample_weight
 from gsina.training import Settings
 
@@ -68,6 +69,7 @@ class NodeEstimator(GraphEstimator):
         metric: str | None = AUTO,
         ensemble: int = 1,
         device: str = "cpu",
+        listeners: Listeners = None,
     ) -> None:
         self.neighbours = neighbours
         super().__init__(
@@ -90,6 +92,7 @@ class NodeEstimator(GraphEstimator):
             metric,
             ensemble=ensemble,
             device=device,
+            listeners=listeners,
         )
         # No parameters here: features of whole molecules say nothing about nodes.
         del self.features, self.trees

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.files import cache_dir, load_prepared, load_tensors, save_tensors
+from gsina.graphs.display import dataset_html, dataset_text
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
@@ -71,6 +72,13 @@ class Dataset:
     target_names: tuple[str, ...] = ()
     class_names: tuple[Hashable, ...] = ()
     origin: Origin = field(default_factory=Origin)
+
+    def __repr__(self) -> str:
+        return dataset_text(self)
+
+    def _repr_html_(self) -> str:
+        """What is predicted and the splits, for notebooks."""
+        return dataset_html(self)
 
     def __post_init__(self) -> None:
         for needed in ("train", "val"):

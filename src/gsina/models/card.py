@@ -48,6 +48,22 @@ def model_card(model: Model) -> str:
     return "\n".join(lines)
 
 
+def hub_card(model: Model, name: str) -> str:
+    """The card as the hub shows it: with a head for its search, and its name in the commands.
+
+    Args:
+        model: The model.
+        name: How it is loaded, such as ``hf://user/name``.
+    """
+    kinds = {"regression": "graph-regression"}.get(model.task.kind, "graph-classification")
+    tags = ["gsina", "graphs", kinds if model.task.level == "graph" else "node-prediction"]
+    head = ["---", "library_name: gsina", "pipeline_tag: graph-ml", "tags:"]
+    head += [f"- {tag}" for tag in tags]
+    use = f'from gsina import load_model\nmodel = load_model("{name}")'
+    text = model_card(model).replace("<this folder>", name)
+    return "\n".join([*head, "---", "", text, "```python", use, "```", ""])
+
+
 def _kind(model: Model) -> str:
     made = model.architecture
     what = f"A {made.method} model"

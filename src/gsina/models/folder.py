@@ -86,7 +86,8 @@ def load_model(
     """Read a model; only the files of :func:`save_model` are looked at.
 
     Args:
-        folder: The model folder, or the folder of a run that has it as ``model``.
+        folder: The model folder, or the folder of a run that has it as ``model``; or a model on the
+            Hugging Face hub, ``hf://user/name`` or ``hf://user/name@revision``.
         make_spec: Makes the network, for a model with the user's own.
         device: Where it is to compute, as :func:`~gsina.training.devices.choose_device` takes it;
             where it was trained does not matter.
@@ -95,8 +96,10 @@ def load_model(
         MissingFileError: There is no model, or a file of it is missing.
         InputError: A file is damaged, or of a newer version.
     """
+    from gsina.models.hub import local_folder  # which uses this file
+
     place = choose_device(device)
-    folder = find_model(Path(folder))
+    folder = find_model(local_folder(folder))
     meta = _read_meta(folder / META)
     try:
         _check_version(folder, meta)

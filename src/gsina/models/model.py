@@ -26,6 +26,7 @@ from gsina.methods import Method
 from gsina.methods.trees import WithTrees
 from gsina.metrics import METRICS, predicted_classes
 from gsina.models.architecture import Architecture
+from gsina.models.display import model_html
 from gsina.models.explanations import explain
 from gsina.models.pyg import PygModel
 from gsina.models.uncertainty.calibration import Calibration
@@ -182,6 +183,10 @@ class Model:
         if states is None:
             raise no_states(self.method)
         return states.float().numpy()
+
+    def _repr_html_(self) -> str:
+        """What it reads and predicts, and its scores, for notebooks."""
+        return model_html(self)
 
     def predict(
         self, graphs: Any, batch_size: int | None = None, *, states: StatesLevel | None = None

@@ -20,6 +20,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.graphs.split_names import SPLITS
+from gsina.listeners import Listener
 from gsina.methods import Method, build_method
 from gsina.methods.ensemble import Ensemble
 from gsina.methods.trees import BoostedTrees, WithTrees
@@ -37,7 +38,6 @@ from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
 from gsina.training.devices import choose_device, kept_generators
 from gsina.training.distributed import Ranks
-from gsina.training.listeners import Listener
 from gsina.training.loop import Progress, fit
 from gsina.training.versions import versions
 

@@ -18,15 +18,15 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 from gsina.graphs.dataset import Dataset
+from gsina.listeners import Listener
 from gsina.methods.trees import WithTrees
 from gsina.models.comparison import LABELS, Contender, compare
 from gsina.models.forest import MOST_LABELS, forest_logits, has_molecules
 from gsina.models.imbalance import best_cuts, chooses_threshold, training_shares
 from gsina.models.model import Model
 from gsina.models.train import train_model
-from gsina.runs.folder import BASELINES
+from gsina.runs.names import BASELINES
 from gsina.runs.recipe import MethodPart, Recipe
-from gsina.training.listeners import Listener
 
 
 class _Baseline(Listener):

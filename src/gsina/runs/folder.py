@@ -31,28 +31,38 @@ from gsina.files import (
 )
 from gsina.graphs.cells import inert
 from gsina.graphs.dataset import Dataset
+from gsina.listeners.log import LOG
+from gsina.listeners.trackers.tensorboard import FOLDER as TENSORBOARD
+from gsina.listeners.trackers.tracker import TRACKED
 from gsina.models.plan import trial_folders
 from gsina.runs.data import NamedData
 from gsina.runs.job import Job
+from gsina.runs.names import (
+    BASELINES,
+    LOCK,
+    MODEL,
+    OLD_WEIGHTS,
+    PREDICTIONS,
+    RECIPE,
+    REPORT,
+    RESULT,
+    RUN,
+    UNREADABLE,
+)
 from gsina.runs.recipe import Recipe
 from gsina.runs.toml import to_toml
 from gsina.training.checkpoint import FILE as CHECKPOINT
 
 #: Raise it when an older version could not resume the folder.
 FORMAT = 2
-RUN, RECIPE, RESULT, REPORT = "run.json", "recipe.toml", "result.json", "report.html"
-UNREADABLE, PREDICTIONS, MODEL = "unreadable.csv", "predictions.csv", "model"
-BASELINES = "baselines"
 #: The folders that a run makes inside its own.
-INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm")
-#: The weights of a run of version 0.1 on a named dataset.
-OLD_WEIGHTS = "model.safetensors"
+INSIDE = (MODEL, BASELINES, f"{BASELINES}/erm", TENSORBOARD)
 #: Most folds that a folder may say it has, far beyond what anybody trains.
 MOST_FOLDS = 10_000
 #: Everything that a run writes, besides its model.
 FILES = (
     *(RUN, RECIPE, RESULT, REPORT, UNREADABLE, PREDICTIONS),
-    *(CHECKPOINT, "log.jsonl", OLD_WEIGHTS),
+    *(CHECKPOINT, LOG, OLD_WEIGHTS, TRACKED),
 )
 
 
@@ -140,7 +150,7 @@ def alone_in(out: Path) -> Iterator[None]:
         refuse_link(folder)
     new = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
-        with locked(out / ".lock") as mine:
+        with locked(out / LOCK) as mine:
             if not mine:
                 raise InputError(
                     f"another process is training into {out}; wait for it, or choose another --out."
@@ -236,7 +246,7 @@ def note_run(
                 shutil.rmtree(folder / MODEL, ignore_errors=True)
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
-        for name in (MODEL, BASELINES):
+        for name in (MODEL, BASELINES, TENSORBOARD):
             shutil.rmtree(out / name, ignore_errors=True)
     content = dataset.origin.fingerprint
     before = _noted(out).get("fingerprint") or content

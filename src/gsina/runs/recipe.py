@@ -20,6 +20,7 @@ from pydantic import (
 from gsina.errors import InputError, MissingFileError, check_name
 from gsina.files import load_text
 from gsina.graphs.dataset import Dataset
+from gsina.listeners.base import flat
 from gsina.methods import METHODS, make_config
 from gsina.models.imbalance import (
     check_class_weight,
@@ -206,6 +207,16 @@ class Recipe(Part):
             chosen = getattr(self, part)
             values[part] = {"name": chosen.name, "options": changed_options(make, chosen.options)}
         return values
+
+    def spelt_out(self) -> dict[str, Any]:
+        """All settings by their paths, such as ``method.options.ratio``; of files only the names.
+
+        This is what trackers get, and where a user keeps data is nobody's business.
+        """
+        values = self.model_dump()
+        if isinstance(self.data, FileData):
+            values["data"]["files"] = [re.split(r"[\\/]", file)[-1] for file in self.data.files]
+        return flat(values)
 
     def judge(self, dataset: Dataset) -> Dataset:
         """The recipe's data, judged by its metric; it does not matter if they are already.

@@ -35,7 +35,8 @@ from gsina.models.answers import (
 )
 from gsina.models.model import Model
 from gsina.runs.data import FileData
-from gsina.runs.folder import MOST_FOLDS, PREDICTIONS, RESULT, UNREADABLE, repeat_names
+from gsina.runs.folder import MOST_FOLDS, repeat_names
+from gsina.runs.names import PREDICTIONS, RESULT, UNREADABLE
 from gsina.runs.options import signature_of
 from gsina.runs.recipe import Recipe
 

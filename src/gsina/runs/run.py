@@ -12,13 +12,17 @@ from gsina.errors import InputError
 from gsina.explain.report import write_report
 from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
+from gsina.listeners import Beginning, Listener, told
+from gsina.listeners.log import LOG, write_log
 from gsina.methods import Method, build_method
+from gsina.metrics import metric_label, metric_text
 from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.plan import trial_folders
 from gsina.models.train import Trained, score_splits, train_model
 from gsina.runs.baselines import compare_with_baselines
-from gsina.runs.folder import MODEL, REPORT, RESULT
+from gsina.runs.display import result_html
+from gsina.runs.names import MODEL, REPORT, RESULT
 from gsina.runs.provenance import note_other_rounding, provenance
 from gsina.runs.recipe import Recipe
 from gsina.training import seed_everything
@@ -26,8 +30,6 @@ from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
 from gsina.training.devices import choose_device
 from gsina.training.distributed import Ranks, leave
-from gsina.training.listeners import Listener
-from gsina.training.loop import write_log
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,18 @@ class Run:
     def method(self) -> Method:
         """The trained method."""
         return self.model.method
+
+    def __repr__(self) -> str:
+        return f"Run({self.dataset.name!r}, {self.model.architecture.method!r}, {self._score()})"
+
+    def _repr_html_(self) -> str:
+        """What was trained on what, and its scores, for notebooks."""
+        return result_html(self.result)
+
+    def _score(self) -> str:
+        metric = self.result.get("metric", "")
+        row = self.result.get("metrics", {}).get("test", {})
+        return f"test {metric_label(metric)} {metric_text(row.get(metric), metric)}"
 
     def explain(self, graphs: Any, explainer: Any = None, **options: Any) -> Any:
         """:meth:`Model.explain`, with the run's own training graphs for explainers that learn."""
@@ -77,7 +91,7 @@ def run(
             the others get an empty result.
         report: Whether to write the page of test graphs into ``out``.
         baselines: Whether to train ERM, and for molecules a forest, and to compare with them.
-        listeners: Notified of the progress.
+        listeners: Notified of the progress, from the start to the end.
     """
     dataset = recipe.judge(recipe.data.load() if dataset is None else dataset)
     for name, graphs in dataset.splits.items():
@@ -89,48 +103,61 @@ def run(
     if resume and out is not None and (ranks is None or ranks.first):
         before = [read_progress(folder / CHECKPOINT) for folder in trial_folders(out)]
         note_other_rounding(before, session)
-    seed_everything(seed)
-    trained = train_model(
-        dataset,
-        recipe.plan(dataset, seed),
-        out=out,
-        resume=resume,
-        session=session,
-        device=place,
-        ranks=ranks,
-        listeners=listeners,
+    begins = Beginning(
+        name=recipe.method.name,
+        data=dataset.name,
+        epochs=recipe.optimiser.epochs,
+        metric=dataset.task.metric,
+        settings=recipe.spelt_out() | {"seed": seed},
+        folder=out,
+        resumed=resume,
     )
-    model = trained.model
-    if ranks is not None:
-        leave()
-        if not ranks.first:
-            return Run(model, dataset, {})
-    scores, targets = score_splits(model, dataset)
-    model = replace(model, metrics=scores)
-    if out is not None:
-        if recipe.auto_ratio or recipe.ensemble > 1:  # of what was kept; all are in their folders
-            write_log(out / "log.jsonl", trained.records)
-        save_model(out / MODEL, model)
-    if baselines:
-        compared = compare_with_baselines(
-            recipe,
-            seed,
-            model,
+    with told(listeners, begins) as ending:
+        seed_everything(seed)
+        trained = train_model(
             dataset,
+            recipe.plan(dataset, seed),
             out=out,
             resume=resume,
+            session=session,
             device=place,
+            ranks=ranks,
             listeners=listeners,
         )
-        model = replace(model, baselines=compared)
-    result = describe(recipe, seed, trained, model, dataset, session) | {"targets": targets}
-    if out is not None:
-        if model.baselines:
-            save_model(out / MODEL, model)  # again, with them on its card
-        if report:
-            write_report(out / REPORT, model, dataset, trained.records)
-        # Last: a run with a result is a finished one.
-        save_json(out / RESULT, result)
+        model = trained.model
+        if ranks is not None:
+            leave()
+            if not ranks.first:
+                return Run(model, dataset, {})
+        scores, targets = score_splits(model, dataset)
+        model = replace(model, metrics=scores)
+        ending.metrics = scores
+        if out is not None:
+            if (
+                recipe.auto_ratio or recipe.ensemble > 1
+            ):  # of what was kept; all are in their folders
+                write_log(out / LOG, trained.records)
+            save_model(out / MODEL, model)
+        if baselines:
+            compared = compare_with_baselines(
+                recipe,
+                seed,
+                model,
+                dataset,
+                out=out,
+                resume=resume,
+                device=place,
+                listeners=listeners,
+            )
+            model = replace(model, baselines=compared)
+        result = describe(recipe, seed, trained, model, dataset, session) | {"targets": targets}
+        if out is not None:
+            if model.baselines:
+                save_model(out / MODEL, model)  # again, with them on its card
+            if report:
+                write_report(out / REPORT, model, dataset, trained.records)
+            # Last: a run with a result is a finished one.
+            save_json(out / RESULT, result)
     return Run(model, dataset, result)
 
 

@@ -13,16 +13,18 @@ from gsina.errors import InputError, MissingFileError
 from gsina.files import cache_dir, load_tensors, load_text, parse_json
 from gsina.formats import reading_of
 from gsina.graphs.dataset import Dataset
+from gsina.listeners import Listener
 from gsina.models import folder as model_folders
 from gsina.models.architecture import Architecture
 from gsina.models.folder import MakeSpec
+from gsina.models.hub import local_folder
 from gsina.models.model import Model
-from gsina.runs.folder import MODEL, OLD_WEIGHTS, RESULT, check_version
+from gsina.runs.folder import check_version
 from gsina.runs.job import Job
+from gsina.runs.names import MODEL, OLD_WEIGHTS, RESULT
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run, run
 from gsina.training.devices import choose_device
-from gsina.training.listeners import Listener
 
 
 def model_folder(recipe: Recipe, seed: int) -> Path:
@@ -108,7 +110,8 @@ def load_model(
     """The model in a model folder or in the folder of a run, of this version or of 0.1.
 
     Args:
-        folder: The folder.
+        folder: The folder; or a model on the Hugging Face hub, ``hf://user/name`` or
+            ``hf://user/name@revision``, of which only weights and description are fetched.
         make_spec: Makes the network, for a model with the user's own.
         device: Where it is to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``;
             where it was trained does not matter.
@@ -117,7 +120,7 @@ def load_model(
         MissingFileError: There is no model, or a file of it is missing.
         InputError: A file is damaged, or of a newer version.
     """
-    folder = Path(folder)
+    folder = local_folder(folder)
     check_version(folder)
     whole = any((place / model_folders.META).is_file() for place in (folder, folder / MODEL))
     if not whole and (folder / OLD_WEIGHTS).is_file() and (folder / RESULT).is_file():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +14,13 @@ from pydantic import TypeAdapter
 from torch import Tensor
 
 from gsina.errors import InputError, check_name
-from gsina.files import to_json, write_aside
 from gsina.graphs.batch import Batch
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.neighbours import count_seeds, sampled_batches
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
+from gsina.listeners import Listener
+from gsina.listeners.log import LOG, LogFile
 from gsina.methods.base import Method, settings_text
 from gsina.nn.recompute import recomputed
 from gsina.training.averaging import Average
@@ -46,7 +47,6 @@ from gsina.training.failures import (
     memory_errors,
     saved_epochs_text,
 )
-from gsina.training.listeners import Listener
 from gsina.training.selection import Score, Selection
 
 #: From the record of an epoch to what a user sees of it.
@@ -175,8 +175,9 @@ def fit(
         if state is not None:
             with refusing_damage(path or Path(FILE)):
                 progress, best = _restore(state, method, average, optimiser, shuffle, seed)
-                if path is not None and ranks.first:  # it may have been killed before the last line
-                    write_log(path.with_name("log.jsonl"), map(shown, progress.history))
+    if path is not None and ranks.first:
+        with refusing_damage(path):
+            listeners = [LogFile(path.with_name(LOG), map(shown, progress.history)), *listeners]
     saved = progress.epoch
     try:
         while not _finished(progress, settings, selection):
@@ -214,7 +215,6 @@ def fit(
                 )
                 save_checkpoint(path, state, run)
                 saved = progress.epoch
-                write_log(path.with_name("log.jsonl"), map(shown, progress.history))
             for listener in listeners:
                 listener.on_epoch(shown(record))
     except KeyboardInterrupt as stop:
@@ -388,10 +388,3 @@ def _restore(
     set_generator_states(device_of(method), state.rng, seed + progress.epoch)
     shuffle.set_state(state.rng["shuffle"])
     return progress, state.best
-
-
-def write_log(path: Path, records: Iterable[dict[str, Any]]) -> None:
-    """One line of JSON per epoch, which is counted from 1, as on the screen."""
-    lines = (to_json({**record, "epoch": record["epoch"] + 1}) + "\n" for record in records)
-    with write_aside(path) as file:
-        file.write("".join(lines).encode())

@@ -23,13 +23,13 @@ from gsina.files import refuse_link
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
+from gsina.listeners import Listener, OnEpoch
 from gsina.models.model import fingerprint_of_graphs
 from gsina.models.plan import first_epoch
 from gsina.runs.baselines import without_graph_features
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import run
 from gsina.training import Diverged
-from gsina.training.listeners import Listener, OnEpoch
 from gsina.tuning.space import Knob, Setting, knobs_of, with_settings
 
 #: Trials that run to the end before any is stopped early, and epochs that every trial gets.

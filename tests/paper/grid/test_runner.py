@@ -193,7 +193,7 @@ def test_kill_9_in_a_grid_loses_nothing_and_it_goes_on(tmp_path):
         "from gsina.runs.recipe import Recipe\n"
         "from gsina.paper.grid.results import Job, Results\n"
         "from gsina.paper.grid.runner import run_job\n"
-        "from gsina.training.listeners import OnEpoch\n"
+        "from gsina.listeners import OnEpoch\n"
         "def die(record):\n"
         "    if record['epoch'] == 9:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"

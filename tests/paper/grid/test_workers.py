@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gsina.listeners import OnEpoch
 from gsina.paper.grid import cluster, workers
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import Finished, compute, run_job, run_jobs
 from gsina.runs import ray_cluster
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
-from gsina.training.listeners import OnEpoch
 
 
 def jobs(count: int, epochs: int = 1) -> list[Job]:

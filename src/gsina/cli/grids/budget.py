@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 from gsina.cli import show
 from gsina.cli.grids.running import label, measure_table, run_grid, without_data
 from gsina.errors import InputError
+from gsina.listeners.progress import clock
 
 if TYPE_CHECKING:
     from gsina.paper.grid.plan import Plan, Planned
@@ -108,13 +109,13 @@ def _show(plan: Plan, seconds: float, processes: int) -> None:
     if plan.chosen:
         view = RichTable("run", "tables", "time", box=show.BOX)
         for one in plan.chosen[:SHOWN]:
-            view.add_row(label(one.cell, one.job), ", ".join(one.tables), show.clock(one.seconds))
+            view.add_row(label(one.cell, one.job), ", ".join(one.tables), clock(one.seconds))
         show.console.print(view)
     more = len(plan.chosen) - SHOWN
     end = f" The first {SHOWN} are shown." if more > 0 else ""
-    time_left = "" if math.isinf(seconds) else f" of {show.clock(seconds)}"
+    time_left = "" if math.isinf(seconds) else f" of {clock(seconds)}"
     show.say(
-        f"{len(plan.chosen)} runs now, about {show.clock(plan.seconds / processes)}{time_left}; "
+        f"{len(plan.chosen)} runs now, about {clock(plan.seconds / processes)}{time_left}; "
         f"{len(plan.later)} more are known that do not fit.{end}"
     )
     if plan.unknown:
@@ -150,7 +151,7 @@ def _run(
             return ""
         guess = expected[finished.job.name]
         taken.append((guess, seconds))
-        return f", {show.clock(seconds)} (estimated {show.clock(guess)})"
+        return f", {clock(seconds)} (estimated {clock(guess)})"
 
     cells = {one.job.name: one.cell for one in chosen}.values()
     return run_grid(
@@ -175,6 +176,6 @@ def _conclude(
         save_choices(table, store)
     guess, seconds = (sum(column) for column in zip(*taken, strict=True)) if taken else (0.0, 0.0)
     show.say(
-        f"{len(taken)} runs in {show.clock(passed)}: they took {show.clock(seconds)} of one "
-        f"process, {show.clock(guess)} were estimated. The page: gsina report --out docs/results.md"
+        f"{len(taken)} runs in {clock(passed)}: they took {clock(seconds)} of one "
+        f"process, {clock(guess)} were estimated. The page: gsina report --out docs/results.md"
     )

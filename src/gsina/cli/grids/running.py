@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 from gsina.cli import show
 from gsina.cli.progress import Bar, load_with_bar
 from gsina.errors import InputError
+from gsina.listeners.progress import clock
 from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def announce(
     here = [job for job in waiting if not dry_run or job.recipe.data.at_hand()]
     if here:
         seconds, unknown = estimate(here, store)
-        about = f"about {show.clock(seconds / processes)}" if seconds else "an unknown time"
+        about = f"about {clock(seconds / processes)}" if seconds else "an unknown time"
         more = f", not counting {len(unknown)} of a kind not run before" if unknown else ""
         missing = {job.recipe.data.name for job in waiting} - {job.recipe.data.name for job in here}
         later = sum(
@@ -180,7 +181,7 @@ class Grid:
         """How many runs are done, and the estimated time left."""
         passed = self.done + self.part
         left = (time.perf_counter() - self.began) / max(passed, 1e-9) * (self.total - passed)
-        return f"{self.done}/{self.total} runs, about {show.clock(left)} left"
+        return f"{self.done}/{self.total} runs, about {clock(left)} left"
 
 
 def run_grid(

@@ -17,6 +17,7 @@ from gsina.datasets.catalog import load_dataset
 from gsina.explain.separability import Panel, draw_separability, separability
 from gsina.files import save_json
 from gsina.graphs.packed import PackedGraphs
+from gsina.listeners import OnEpoch
 from gsina.methods import Method
 from gsina.paper.report.properties import rows_of, write_properties
 from gsina.paper.studies.properties import property_result
@@ -25,7 +26,6 @@ from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run
 from gsina.runs.trained import model_folder, trained
 from gsina.training import predict
-from gsina.training.listeners import OnEpoch
 
 #: The figure's ratio and bias; GSAT has no ratio, and keeps its published prior.
 RATIO, BIAS = 0.3, 0.5

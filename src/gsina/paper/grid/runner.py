@@ -14,6 +14,7 @@ from typing import Any
 
 from gsina.errors import InputError
 from gsina.files import cache_dir
+from gsina.listeners import Listener, OnEpoch
 from gsina.paper.grid.results import Results
 from gsina.paper.studies.connected_components import run_components
 from gsina.paper.studies.evidence import STUDIES
@@ -24,7 +25,6 @@ from gsina.runs.provenance import provenance
 from gsina.runs.run import run
 from gsina.runs.trained import model_folder
 from gsina.training import Diverged, UnusableCheckpoint
-from gsina.training.listeners import Listener, OnEpoch
 
 
 @dataclass(frozen=True)

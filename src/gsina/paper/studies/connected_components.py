@@ -10,12 +10,12 @@ from gsina.errors import InputError
 from gsina.explain.components import count_components
 from gsina.explainers.marked import mark
 from gsina.graphs.packed import PackedGraphs
+from gsina.listeners import Listener
 from gsina.methods import Method
 from gsina.ops.budget import Budget
 from gsina.runs.recipe import Recipe
 from gsina.runs.trained import trained
 from gsina.training import predict
-from gsina.training.listeners import Listener
 
 
 def run_components(

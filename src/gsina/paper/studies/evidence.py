@@ -21,6 +21,7 @@ from gsina.explainers.marked import edge_groups
 from gsina.explainers.registry import sample_graphs
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
+from gsina.listeners import Listener
 from gsina.models.explanations import weigh_edges
 from gsina.models.model import Model
 from gsina.ops.budget import Budget
@@ -29,7 +30,6 @@ from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run
 from gsina.runs.trained import trained
-from gsina.training.listeners import Listener
 
 #: Weights that know nothing.
 RANDOM = "random"

@@ -19,12 +19,12 @@ from gsina.explainers.registry import (
     sample_graphs,
 )
 from gsina.graphs.dataset import Dataset
+from gsina.listeners import Listener
 from gsina.methods.erm import ERM
 from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
 from gsina.runs.trained import trained
 from gsina.training import predict, score
-from gsina.training.listeners import Listener
 
 #: The metrics that an explanation adds to those of the model.
 ADDED = ("explanation_auc", "explanation_auc_per_graph", "precision_at_5")

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from gsina.cli.datasets import _options
-from gsina.cli.option_docs import option_docs
+from gsina.cli.lists.datasets import _options
+from gsina.cli.lists.option_docs import option_docs
 from gsina.datasets.catalog import DATASETS
 from gsina.methods import METHODS
 

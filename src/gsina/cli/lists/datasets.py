@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.option_docs import option_lines
+from gsina.cli.completion import complete_dataset
+from gsina.cli.lists.option_docs import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 from gsina.metrics import metric_label
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Show this one and its options.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Show this one and its options.", autocompletion=complete_dataset),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the named datasets, and whether their files are on this machine.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gsina.cli import show
-from gsina.cli.option_docs import option_lines
+from gsina.cli.completion import complete_method
+from gsina.cli.lists.option_docs import option_lines
 from gsina.cli.options import AsJson
 from gsina.errors import check_name
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Show this one and its options.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Show this one and its options.", autocompletion=complete_method),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the methods, their papers and what they can predict; with a name, its options too.

@@ -1,0 +1,49 @@
+"""Names of models on the Hugging Face hub; nothing here needs torch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from gsina.errors import InputError, readable
+
+#: ``hf://user/name@revision``; of a `Path` one slash is left.
+_NAME = re.compile(r"hf:/{1,2}(?P<repo>[^@]*)(?:@(?P<revision>.+))?", re.DOTALL)
+_REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+
+
+class HubName(NamedTuple):
+    """A model on the hub: ``user/name``, and a branch, tag or commit."""
+
+    repo: str
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        return f"hf://{self.repo}" + (f"@{self.revision}" if self.revision else "")
+
+
+def hub_name(given: Path | str) -> HubName | None:
+    """The name on the hub that a user means; ``None`` for a folder.
+
+    Raises:
+        InputError: It begins as one does, and is none.
+    """
+    found = _NAME.fullmatch(str(given))
+    if found is None:
+        return None
+    return HubName(check_repository(found["repo"]), found["revision"])
+
+
+def check_repository(name: str) -> str:
+    """Return ``name`` if a model could be called so.
+
+    Raises:
+        InputError: It could not.
+    """
+    if not _REPOSITORY.fullmatch(name):
+        raise InputError(
+            f"got the name {readable(name)!r} of a model on the hub, expected user/name, in "
+            "letters, digits, dots, dashes and underscores."
+        )
+    return name
