@@ -21,7 +21,7 @@ from gsina.nn.network import run_network
 from gsina.nn.norm import counted_nodes
 from gsina.nn.readout import READOUTS, readout
 from gsina.nn.recompute import run_recomputed
-from gsina.nn.weighting import weighted_messages
+from gsina.nn.weighting import takes_weights, weighted_messages
 
 
 class Predictor(nn.Module):
@@ -123,7 +123,9 @@ def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -
     """Node states ``[N, H]`` of a batch by any PyG network."""
 
     def run(x: Tensor, weight: Tensor | None) -> Tensor:
-        with counted_nodes(batch.inside), weighted_messages(network, weight, batch.edge_index):
+        given = weight if weight is not None and takes_weights(network) else None
+        hooked = weight if given is None else None
+        with counted_nodes(batch.inside), weighted_messages(network, hooked, batch.edge_index):
             return run_network(
                 network,
                 x,
@@ -131,6 +133,7 @@ def embed(network: nn.Module, batch: Batch, edge_weight: Tensor | None = None) -
                 edge_attr=batch.edge_attr,
                 batch=batch.node_graph,
                 num_graphs=batch.num_graphs,
+                edge_weight=given,
             )
 
     return run_recomputed(run, network, batch.x, edge_weight)
