@@ -18,7 +18,7 @@ from gsina.nn.checks import (
 )
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget, both_given
-from gsina.ops.compiled import Graphs, attend
+from gsina.ops.compiled import Graphs, attend, is_torch_alone
 from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
 from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, reverse_edges, symmetrise
@@ -35,6 +35,7 @@ from gsina.ops.soft_top_r import (
 )
 from gsina.ops.solvers.padded import padded_weights
 from gsina.ops.solvers.quadratic import quadratic_weights
+from gsina.ops.triton import attention as triton
 
 Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
@@ -280,17 +281,17 @@ class GraphSinkhornAttention(nn.Module):
         hard = self.hard and drawn
         found = None
         if self._is_compiled():
-            found = attend(
-                scores,
-                graphs,
-                ratio=ratio,
-                temperature=self.temperature,
-                noise=noise,
-                sigma=self.noise,
-                eps=self.eps,
-                near=tolerance(scores.dtype) ** 0.5,
-                isolated=isolated if self.node == "max" and not hard else None,
-            )
+            known: dict[str, Any] = {
+                "ratio": ratio,
+                "temperature": self.temperature,
+                "noise": noise,
+                "sigma": self.noise,
+                "eps": self.eps,
+                "isolated": isolated if self.node == "max" and not hard else None,
+            }
+            found = attend(scores, graphs, **known, near=tolerance(scores.dtype) ** 0.5)
+            if found is None and not is_torch_alone():
+                found = triton.attend(scores, graphs, **known)
         if found is not None and not hard:
             return Attention(*found)
         if found is not None:

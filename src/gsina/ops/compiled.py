@@ -57,6 +57,11 @@ def torch_alone() -> Iterator[None]:
         _ALONE.reset(token)
 
 
+def is_torch_alone() -> bool:
+    """Whether this is inside :func:`torch_alone`."""
+    return _ALONE.get()
+
+
 def kernels() -> Any:
     """The library; ``None`` if it is not to be had, or not to be used."""
     return None if _ALONE.get() else _library()
@@ -251,14 +256,19 @@ class _Attend(torch.autograd.Function):
 
 
 def kernels_for_memory() -> Any:
-    """The kernels, if new tensors have memory and nobody writes down what is computed.
+    """The kernels, if new tensors have memory."""
+    return kernels() if have_memory() else None
+
+
+def have_memory() -> bool:
+    """Whether new tensors have memory, and nobody writes down what is computed.
 
     That is, no mode (fake tensors), no transform and no compiler is on.
     """
     if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
-        return None
+        return False
     modes, transform = torch._C._len_torch_dispatch_stack(), torch._C._functorch
-    return None if modes or transform.peek_interpreter_stack() is not None else kernels()
+    return not modes and transform.peek_interpreter_stack() is None
 
 
 def _suited(groups: Groups) -> bool:
