@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from gsina.ops.groups import Groups, Runs
-from gsina.ops.host import at_hand
+from gsina.ops.host import at_hand, is_transformed
 from gsina.ops.once import once
 
 VERSION = 6
@@ -267,8 +267,7 @@ def have_memory() -> bool:
     """
     if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return False
-    modes, transform = torch._C._len_torch_dispatch_stack(), torch._C._functorch
-    return not modes and transform.peek_interpreter_stack() is None
+    return not torch._C._len_torch_dispatch_stack() and not is_transformed()
 
 
 def _suited(groups: Groups) -> bool:

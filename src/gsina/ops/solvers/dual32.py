@@ -30,7 +30,11 @@ BITS, MOST_BITS = 40, 62
 
 
 def parts_of_one(size: int) -> float:
-    """In how many parts a weight is counted, for sums of so many of them in int64."""
+    """In how many parts a weight is counted, for sums of so many of them in int64.
+
+    A size that is not known yet, as in ``torch.export``, is taken to be below 2^30.
+    """
+    size = size if isinstance(size, int) else 1 << 30
     return float(2.0 ** min(BITS, MOST_BITS - max(size, 1).bit_length()))
 
 
