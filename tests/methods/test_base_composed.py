@@ -84,6 +84,7 @@ def test_messages_that_only_hooks_weigh_are_refused_in_one_sentence(how: str) ->
             module(*given())
 
 
+@pytest.mark.slow
 def test_a_whole_step_of_gsina_compiles() -> None:
     """Messages are weighed without hooks there, so the loss and its gradients are the same."""
     torch._dynamo.reset()

@@ -251,7 +251,7 @@ class GraphSinkhornAttention(nn.Module):
         if self.scope == "batch":  # the mean size of its graphs, those of all processes included
             sizes = sizes / graphs.groups.sum(sizes.new_full((1,), num_graphs)).clamp(min=1)
         ratio = torch.as_tensor(self.budget.ratios(sizes))
-        if len(ratio) == 1:
+        if ratio.size(0) == 1:
             return ratio, ratio.expand(graphs.num_nodes)
         if batch is None:
             raise InputError("a budget in edges needs the graph of every node; pass batch, too.")
