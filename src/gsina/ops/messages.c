@@ -54,7 +54,7 @@ WIDE int64_t gsina_message_sum(int64_t edges, int64_t nodes, int64_t channels,
         return -1;
     memset(sum, 0, sizeof(float) * (size_t)(nodes * channels));
     for (int64_t e = 0; e < edges; e++) {
-        const float *x = states + edge_index[e] * channels, *y = edge + e * channels;
+        const float *x = states + edge_index[e] * channels, *y = edge ? edge + e * channels : x;
         float *to = sum + edge_index[edges + e] * channels, w = weight[e];
         if (!edge) {
             for (int64_t k = 0; k < channels; k++)
@@ -79,9 +79,10 @@ WIDE void gsina_message_sum_backward(int64_t edges, int64_t nodes, int64_t chann
                                      float *restrict of_edge) {
     memset(of_states, 0, sizeof(float) * (size_t)(nodes * channels));
     for (int64_t e = 0; e < edges; e++) {
-        const float *x = states + edge_index[e] * channels, *y = edge + e * channels;
+        const float *x = states + edge_index[e] * channels, *y = edge ? edge + e * channels : x;
         const float *grad = of_sum + edge_index[edges + e] * channels;
-        float *to = of_states + edge_index[e] * channels, *also = of_edge + e * channels;
+        float *to = of_states + edge_index[e] * channels;
+        float *also = edge ? of_edge + e * channels : to;
         float w = weight[e], factor = scale && edge ? scale[edge_index[e]] : 1;
         float lanes[LANES] = {0};
         int64_t k = 0;
