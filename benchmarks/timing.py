@@ -18,12 +18,13 @@ MOST = 20
 
 
 class Timing(NamedTuple):
-    """Seconds of one call: median, lower and upper quartile, and how often it was measured."""
+    """Seconds of one call: median, quartiles, how often it was measured, and the least."""
 
     median: float
     low: float
     high: float
     calls: int
+    least: float
 
 
 @contextmanager
@@ -79,4 +80,4 @@ def _measure(call: Candidate, clock: Callable[[], float]) -> float:
 
 def _timing(values: list[float]) -> Timing:
     low, median, high = quantiles(values, n=4, method="inclusive")
-    return Timing(median, low, high, len(values))
+    return Timing(median, low, high, len(values), min(values))

@@ -42,6 +42,30 @@ def test_peers_compute_the_same_weights() -> None:
     )
 
 
+def test_peers_of_soft_top_k_keep_so_many_with_their_gradient() -> None:
+    from benchmarks import topk, topk_peers
+
+    case = scores, index, keep = topk._case(torch.tensor([3, 17, 40, 2, 31]))
+    ratio = keep / torch.bincount(index)
+    for peer in (topk_peers.lml, topk_peers.lapsum):
+        assert topk._mean_error(peer, case) < 1e-5
+        assert topk._gradient_error(peer, case) < 1e-2
+    ours = soft_top_r(scores, ratio, index)
+    torch.testing.assert_close(topk_peers.lml(*case), ours, rtol=0, atol=1e-4)
+    assert topk._gradient_error(topk._ours("entropic"), case) < 1e-5
+    found, missing = topk_peers.installed()
+    assert {*found} | {*missing} >= {"entmax", "torchsort", "difftopk", "fast-soft-sort", "LML"}
+    if "entmax" in found:
+        sparse = soft_top_r(scores, ratio, index, regulariser="quadratic")
+        torch.testing.assert_close(found["entmax"](*case), sparse, rtol=0, atol=1e-5)
+
+
+def test_memory_is_that_of_tensors_that_are_there_together() -> None:
+    from benchmarks.topk import _peak
+
+    assert _peak(lambda: torch.zeros(1000) + torch.zeros(1000)) == pytest.approx(12_000, rel=0.2)
+
+
 def test_the_straightforward_scorer_is_the_same_function() -> None:
     from benchmarks.scorer import StraightforwardScorer
 

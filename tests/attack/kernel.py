@@ -36,12 +36,13 @@ def build(folder: Path) -> Path:
     """
     import gsina.ops
 
-    source = Path(gsina.ops.__file__).with_name("kernels.c")
+    home = Path(gsina.ops.__file__).parent
+    sources = [str(home / name) for name in ("kernels.c", "messages.c")]
     program, compiler = folder / "driver", shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler")
     options = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    call = [compiler, *options, str(source), str(DRIVER), "-o", str(program), "-lm"]
+    call = [compiler, *options, *sources, str(DRIVER), "-o", str(program), "-lm"]
     made = subprocess.run(call, capture_output=True, text=True)
     if made.returncode:
         raise Missing(f"the compiler has no sanitizers ({made.stderr.strip()[-200:]})")

@@ -22,6 +22,20 @@ void gsina_attend_backward(int64_t groups, const int64_t *bounds, const int64_t 
                            const float *complement, const float *scale, const float *node,
                            const float *ties, const float *of_edge, const float *of_node,
                            double factor, float *work, float *of_scores);
+int64_t gsina_message_sum(int64_t edges, int64_t nodes, int64_t channels,
+                          const int64_t *edge_index, const float *states, const float *weight,
+                          const float *edge, const float *scale, float *sum);
+void gsina_message_sum_backward(int64_t edges, int64_t nodes, int64_t channels,
+                                const int64_t *edge_index, const float *states,
+                                const float *weight, const float *edge, const float *scale,
+                                const float *of_sum, float *of_states, float *of_weight,
+                                float *of_edge);
+int64_t gsina_pair_scores(int64_t edges, int64_t nodes, int64_t units, const int64_t *edge_index,
+                          const float *table, const float *weight, float *scores);
+void gsina_pair_scores_backward(int64_t edges, int64_t nodes, int64_t units,
+                                const int64_t *edge_index, const float *table,
+                                const float *weight, const float *grad, float *of_table,
+                                float *of_weight, float *of_bias);
 
 static uint64_t state;
 
@@ -99,6 +113,44 @@ static int round_of(int planted) {
     return failed;
 }
 
+static float *odd_scores(int64_t count) {
+    float *found = room(count, 4);
+    for (int64_t i = 0; i < count; i++)
+        found[i] = odd_score();
+    return found;
+}
+
+/* Messages and scores of pairs, of random graphs with an edge to no node now and then. */
+static int round_of_messages(void) {
+    int64_t edges = below(200), nodes = 1 + below(30), width = 1 + below(40);
+    int64_t *ends = room(2 * edges, 8);
+    for (int64_t i = 0; i < 2 * edges; i++)
+        ends[i] = below(nodes);
+    int wrong = edges > 0 && !below(4), failed = 0;
+    if (wrong)
+        ends[below(2 * edges)] = below(2) ? nodes : -1;
+    float *states = odd_scores(nodes * width), *weight = odd_scores(edges);
+    float *edge = below(2) ? odd_scores(edges * width) : NULL, *scale = odd_scores(nodes);
+    float *sum = room(nodes * width, 4), *of_states = room(nodes * width, 4);
+    float *of_weight = room(edges, 4), *of_edge = edge ? room(edges * width, 4) : NULL;
+    failed |= !gsina_message_sum(edges, nodes, width, ends, states, weight, edge, scale, sum) == wrong;
+    float *table = odd_scores(2 * nodes * width), *last = odd_scores(width);
+    float *scores = room(edges, 4), *of_table = room(2 * nodes * width, 4);
+    float *of_last = room(width, 4), *of_bias = room(width, 4);
+    failed |= !gsina_pair_scores(edges, nodes, width, ends, table, last, scores) == wrong;
+    if (!wrong) {
+        gsina_message_sum_backward(edges, nodes, width, ends, states, weight, edge, scale, sum,
+                                   of_states, of_weight, of_edge);
+        gsina_pair_scores_backward(edges, nodes, width, ends, table, last, weight, of_table,
+                                   of_last, of_bias);
+    }
+    void *all[] = {ends,  states, weight, edge,     scale,   sum,    of_states, of_weight,
+                   of_edge, table,  last,   scores, of_table, of_last, of_bias};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+    return failed;
+}
+
 int main(int count, char **given) {
     if (count != 4)
         return 2;
@@ -106,7 +158,7 @@ int main(int count, char **given) {
     int64_t rounds = strtoll(given[2], NULL, 10);
     int planted = given[3][0] == '1';
     for (int64_t i = 0; i < rounds; i++)
-        if (round_of(planted)) {
+        if (round_of(planted) || round_of_messages()) {
             fprintf(stderr, "round %lld gave a wrong result\n", (long long)i);
             return 1;
         }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, grad, jacrev, jvp, vmap
 from torch.utils.data import DataLoader
 
 import tiny
@@ -27,31 +30,50 @@ class Tensors(nn.Module):
         super().__init__()
         self.method = method
 
-    def forward(self, x: Tensor, edge_index: Tensor, node_graph: Tensor, edges: Tensor) -> Tensor:
-        parts = {"edge_attr": edges, "edge_graph": node_graph[edge_index[0]]}
-        batch = Batch(
-            x=x, edge_index=edge_index, node_graph=node_graph, num_graphs=len(GRAPHS), **parts
-        )
-        logits: Tensor = self.method(batch).logits
+    def forward(self, x: Tensor, edge_index: Tensor, node_graph: Tensor, sizes: Tensor) -> Tensor:
+        edge_graph = node_graph.index_select(0, edge_index[0])
+        parts = {"node_graph": node_graph, "edge_graph": edge_graph, "num_graphs": sizes.size(0)}
+        logits: Tensor = self.method(Batch(x=x, edge_index=edge_index, **parts)).logits
         return logits
 
 
-def given() -> tuple[Tensor, ...]:
-    batch = tiny.whole(GRAPHS)
-    assert batch.edge_attr is not None
-    return batch.x, batch.edge_index, batch.node_graph, batch.edge_attr
+def given(per_class: int = 2) -> tuple[Tensor, ...]:
+    batch = tiny.whole(tiny.motifs(per_class))
+    return batch.x, batch.edge_index, batch.node_graph, torch.zeros(batch.num_graphs)
 
 
-def test_a_plain_network_is_exported() -> None:
-    module = Tensors(build_method("erm", SPEC, tiny.CLASSES, {}).eval())
-    program = torch.export.export(module, given(), strict=False)
-    torch.testing.assert_close(program.module()(*given()), module(*given()))
+def make(name: str, backbone: str = "ogb-gcn", **options: Any) -> Method:
+    torch.manual_seed(0)
+    sizes = {"hidden_channels": 4, "num_layers": 2, "dropout": 0.0}
+    spec = NetworkSpec(backbone, tiny.FEATURES, 0, sizes)
+    return build_method(name, spec, tiny.CLASSES, options)
+
+
+PLAIN = {"scorer": "plain"}
+
+
+@pytest.mark.parametrize(
+    ("name", "backbone", "options"),
+    [("erm", "gin", {}), ("gsina", "gin", PLAIN), ("gsina", "ogb-gcn", {"budget": 3.0})],
+)
+def test_a_classifier_is_exported_for_batches_of_any_size(
+    name: str, backbone: str, options: dict[str, Any]
+) -> None:
+    """As a program of torch's own operators, which needs neither PyG nor this package."""
+    module = Tensors(make(name, backbone, **options).eval())
+    shapes = tuple({dim: torch.export.Dim.AUTO} for dim in (0, 1, 0, 0))
+    program = torch.export.export(module, given(), strict=False, dynamic_shapes=shapes)
+    calls = {str(node.target) for node in program.graph.nodes if node.op == "call_function"}
+    assert not [one for one in calls if one.startswith("gsina")]
+    for size in (2, 3):
+        found = program.module()(*given(size))
+        torch.testing.assert_close(found, module(*given(size)), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["export", "compile"])
-def test_weighted_messages_are_refused_in_one_sentence(how: str) -> None:
+def test_messages_that_only_hooks_weigh_are_refused_in_one_sentence(how: str) -> None:
     """PyG runs no hooks there, and without them the weights would be lost in silence."""
-    module = Tensors(build_method("gsina", SPEC, tiny.CLASSES, {"scorer": "plain"}).eval())
+    module = Tensors(make("gsina", "gat", **PLAIN).eval())
     sentence = "messages PyG does not let one weight"
     if how == "export":
         with pytest.raises(InputError, match=sentence):
@@ -60,6 +82,42 @@ def test_weighted_messages_are_refused_in_one_sentence(how: str) -> None:
         module.method.predictor.network.compile(backend="eager")
         with pytest.raises(InputError, match=sentence):
             module(*given())
+
+
+@pytest.mark.slow
+def test_a_whole_step_of_gsina_compiles() -> None:
+    """Messages are weighed without hooks there, so the loss and its gradients are the same."""
+    torch._dynamo.reset()
+    method, batch = make("gsina", noise=0.0, **PLAIN).train(), tiny.whole(GRAPHS)
+    found = []
+    for loss in (method.loss, torch.compile(method.loss, backend="eager")):
+        value = loss(batch)["prediction"]
+        found.append([value, *torch.autograd.grad(value, list(method.parameters()))])
+    for plain, compiled in zip(*found, strict=True):
+        torch.testing.assert_close(compiled, plain, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scorer", ["plain", "normed"])
+def test_derivatives_of_a_whole_gsina_network_by_torch_func(scorer: str) -> None:
+    method, batch = make("gsina", scorer=scorer).double().eval(), tiny.whole(tiny.motifs(1))
+    weights, features = dict(method.named_parameters()), batch.x.double()
+
+    def logits(given: dict[str, Tensor], x: Tensor) -> Tensor:
+        found: Tensor = functional_call(method, given, (replace(batch, x=x),)).logits
+        return found
+
+    def loss(given: dict[str, Tensor]) -> Tensor:
+        return logits(given, features).square().sum()
+
+    expected = torch.autograd.grad(loss(weights), list(weights.values()))
+    for one, other in zip(grad(loss)(weights).values(), expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-7)
+    by_features = jacrev(lambda x: logits(weights, x))(features)
+    along = torch.randn_like(features)
+    forwards = jvp(lambda x: logits(weights, x), (features,), (along,))[1]
+    torch.testing.assert_close(forwards, (by_features * along).sum((-1, -2)), rtol=1e-5, atol=1e-7)
+    several = vmap(lambda x: logits(weights, x))(torch.stack([features, 2 * features]))
+    torch.testing.assert_close(several[1], logits(weights, 2 * features), rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])

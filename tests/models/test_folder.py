@@ -25,6 +25,7 @@ from gsina.models.folder import FORMAT, load_model, save_model
 from gsina.models.model import Model, Scale, fingerprint_of_graphs
 from gsina.models.plan import Plan
 from gsina.models.train import named_spec, score_splits, train_model
+from gsina.ops import compiled
 from gsina.training import Settings
 
 SIZES = {"hidden_channels": 8, "num_layers": 2}
@@ -101,6 +102,27 @@ def test_a_device_that_is_not_there_is_named(model, tmp_path):
     save_model(tmp_path, model)
     with pytest.raises(InputError, match="no device xpu:63 here, only"):
         load_model(tmp_path, device="xpu:63")
+
+
+@pytest.mark.skipif(compiled.kernels() is None, reason="the kernels were not built")
+@pytest.mark.parametrize("there", [False, True], ids=["none", "of another version"])
+def test_a_model_saved_with_kernels_answers_alike_where_they_are_not(tmp_path, monkeypatch, there):
+    """Nothing of them is in the folder: torch computes the same, to rounding."""
+    model, graphs = trained(ratio=0.4, scorer="plain"), tiny.motifs(4, "test")
+    before = model.predict(graphs)
+    save_model(tmp_path, model)
+    compiled._library.cache_clear()
+    if there:
+        monkeypatch.setattr(compiled, "VERSION", -1)
+    else:
+        monkeypatch.setattr(compiled.PathFinder, "find_spec", lambda *_: None)
+    try:
+        assert compiled.kernels() is None
+        after = load_model(tmp_path).predict(graphs)
+    finally:
+        compiled._library.cache_clear()
+    torch.testing.assert_close(after.logits, before.logits, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(after.edge, before.edge, rtol=1e-4, atol=1e-5)
 
 
 def test_identical_predictions_in_a_new_process(model, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -97,3 +99,33 @@ def test_pair_scorer_takes_one_score_per_edge_in_any_shape() -> None:
     flat = PairScorer(nn.Sequential(column.module, nn.Flatten(0)))
     assert column(h, edge_index, groups).shape == (edge_index.size(1),)
     assert torch.equal(column(h, edge_index, groups), flat(h, edge_index, groups))
+
+
+@pytest.mark.usefixtures("with_and_without_kernels")
+@pytest.mark.parametrize(
+    ("nodes", "edges", "width"), [(1, 0, 4), (5, 1, 3), (9, 40, 8), (30, 99, 5)]
+)
+def test_the_plain_scorer_in_one_pass_is_two_linear_layers(
+    nodes: int, edges: int, width: int
+) -> None:
+    torch.manual_seed(0)
+    scorer, edge_index = PlainScorer(width), torch.randint(nodes, (2, edges))
+    h, pull = torch.randn(nodes, width, requires_grad=True), torch.randn(edges)
+    found = []
+    for one, states in ((copy.deepcopy(scorer).double(), h.detach().double()), (scorer, h)):
+        states.requires_grad_()
+        scores = one(states, edge_index, Groups.single(edges))
+        taken = [states, *one.parameters()]
+        found.append([scores, *torch.autograd.grad(scores, taken, pull.to(scores))])
+    for exact, single in zip(*found, strict=True):
+        torch.testing.assert_close(single.double(), exact, rtol=1e-4, atol=1e-5)
+
+
+def test_the_plain_scorer_in_half_precision_is_left_to_torch() -> None:
+    scorer, h = PlainScorer(8), torch.randn(5, 8)
+    edge_index = torch.randint(5, (2, 12))
+    exact = scorer(h, edge_index, Groups.single(12))
+    with torch.autocast("cpu", torch.bfloat16):
+        half = scorer(h, edge_index, Groups.single(12))
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.float(), exact, rtol=0.05, atol=0.05)

@@ -12,7 +12,7 @@ from gsina.ops import adjacency as adjacency_module
 from gsina.ops import neighbour_sum as sums
 from gsina.ops import pair_scores as scores
 from gsina.ops.adjacency import adjacency
-from gsina.ops.neighbour_sum import neighbour_sum
+from gsina.ops.neighbour_sum import message_sum, neighbour_sum
 from gsina.ops.pair_scores import pair_scores
 
 
@@ -107,3 +107,38 @@ def test_forgotten_graphs_leave_nothing_behind() -> None:
 def test_weights_must_fit() -> None:
     with pytest.raises(ValueError, match=r"weights of shape \[3\] for 20 edges"):
         neighbour_sum(torch.randn(5, 2), graph(5, 20), torch.rand(3))
+
+
+@pytest.mark.usefixtures("with_and_without_kernels")
+@pytest.mark.parametrize(
+    ("nodes", "edges", "width"), [(1, 0, 3), (4, 1, 5), (7, 40, 16), (30, 99, 37)]
+)
+@pytest.mark.parametrize("kind", ["states", "edges", "scaled"])
+def test_sums_of_messages(nodes: int, edges: int, width: int, kind: str) -> None:
+    """In float32 by the kernel, where it was built, beside float64 by torch."""
+    edge_index = graph(nodes, edges)
+    given = [draw(nodes, width), draw(edges, seed=1), draw(edges, width, seed=2)]
+    scale = None if kind != "scaled" else draw(nodes, 1, seed=3).detach()
+    found = []
+    for dtype in (torch.float64, torch.float32):
+        h, weight, states = (one.detach().to(dtype).requires_grad_() for one in given)
+        taken = [h, weight] if kind == "states" else [h, weight, states]
+        more = () if kind == "states" else (states, None if scale is None else scale.to(dtype))
+        summed = message_sum(h, edge_index, weight, *more)
+        pull = draw(nodes, width, seed=4).detach().to(dtype)
+        found.append([summed, *torch.autograd.grad(summed, taken, pull)])
+    for exact, single in zip(*found, strict=True):
+        torch.testing.assert_close(single.double(), exact, rtol=1e-5, atol=1e-5)
+
+
+def test_messages_that_are_no_numbers_stay_so() -> None:
+    edge_index, states = torch.tensor([[0, 1], [1, 1]]), torch.zeros(2, 4)
+    states[0, 2] = torch.nan
+    for edges in (None, torch.zeros(2, 4)):
+        found = message_sum(states, edge_index, torch.ones(2), edges)
+        assert found.isnan().nonzero().tolist() == [[1, 2]]
+
+
+def test_an_edge_to_no_node_is_an_error() -> None:
+    with pytest.raises((IndexError, RuntimeError), match="out of"):
+        message_sum(torch.zeros(2, 4), torch.tensor([[0], [2]]), torch.ones(1))

@@ -19,7 +19,7 @@ from gsina.nn.checks import (
 )
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget, both_given
-from gsina.ops.compiled import Graphs, attend
+from gsina.ops.compiled import Graphs, attend, is_torch_alone
 from gsina.ops.draws.noise import Uniform, negative_gumbel, own_noise
 from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.edges import count_edges, edge_groups_of, reverse_edges, symmetrise
@@ -36,6 +36,7 @@ from gsina.ops.soft_top_r import (
 )
 from gsina.ops.solvers.padded import padded_weights
 from gsina.ops.solvers.quadratic import quadratic_weights
+from gsina.ops.triton import attention as triton
 
 Scope = Literal["graph", "batch"]
 NodeAttention = Literal["max", "mean", "none"]
@@ -95,8 +96,7 @@ class GraphSinkhornAttention(nn.Module):
         eps: Added to the variance of the scores when they are standardised.
         hard: Whether in training the weights are 0 and 1: a draw of
             :func:`~gsina.ops.draws.systematic.systematic_sample` with the soft weights as
-            probabilities, and with their gradient. A draw has as many edges as the soft weights add
-            up to, rounded down or up.
+            probabilities and their gradient, and as many edges as these add up to, or one more.
         lowest_ratio: If given, training draws the share of every graph, evenly from this one to 1,
             so that one model knows all shares. Only with ``scope="graph"``.
         transport: ``exact``, or ``padded`` to reproduce numbers of the released research code: its
@@ -260,7 +260,7 @@ class GraphSinkhornAttention(nn.Module):
             if self.scope == "batch":  # the mean size of its graphs, those of all processes too
                 sizes = sizes / graphs.groups.sum(sizes.new_full((1,), num_graphs)).clamp(min=1)
             ratio = torch.as_tensor(self.budget.ratios(sizes))
-        if len(ratio) == 1:
+        if ratio.size(0) == 1:
             return ratio, ratio.expand(graphs.num_nodes)
         if batch is None:
             raise InputError("shares per graph need the graph of every node; pass batch, too.")
@@ -290,17 +290,17 @@ class GraphSinkhornAttention(nn.Module):
         hard = self.hard and drawn
         found = None
         if self._is_compiled():
-            found = attend(
-                scores,
-                graphs,
-                ratio=ratio,
-                temperature=self.temperature,
-                noise=noise,
-                sigma=self.noise,
-                eps=self.eps,
-                near=tolerance(scores.dtype) ** 0.5,
-                isolated=isolated if self.node == "max" and not hard else None,
-            )
+            known: dict[str, Any] = {
+                "ratio": ratio,
+                "temperature": self.temperature,
+                "noise": noise,
+                "sigma": self.noise,
+                "eps": self.eps,
+                "isolated": isolated if self.node == "max" and not hard else None,
+            }
+            found = attend(scores, graphs, **known, near=tolerance(scores.dtype) ** 0.5)
+            if found is None and not is_torch_alone():
+                found = triton.attend(scores, graphs, **known)
         if found is not None and not hard:
             return Attention(*found)
         if found is not None:

@@ -66,6 +66,7 @@ def run_network(
     edge_attr: Tensor | None = None,
     batch: Tensor | None = None,
     num_graphs: int | None = None,
+    edge_weight: Tensor | None = None,
 ) -> Tensor:
     """Call ``network(x, edge_index, ...)`` with those of the other arguments that it takes.
 
@@ -77,6 +78,7 @@ def run_network(
         edge_attr: Edge features ``[E, D]``; not passed to a network that has no use for them.
         batch: Graph of every node ``[N]``.
         num_graphs: Number of graphs.
+        edge_weight: Weights of the messages ``[E]``, for a network that takes them.
 
     Returns:
         What the network returns.
@@ -98,6 +100,8 @@ def run_network(
         optional["batch"] = batch
     if num_graphs is not None:
         optional |= dict.fromkeys(names.named & {"batch_size", "num_graphs"}, num_graphs)
+    if edge_weight is not None:
+        optional["edge_weight"] = edge_weight
     if missing := names.required - optional.keys():
         raise InputError(
             f"{type(network).__name__}.forward needs {', '.join(sorted(missing))}, which these "

@@ -21,7 +21,7 @@ from gsina.nn.network import run_network
 from gsina.nn.norm import counted_nodes
 from gsina.nn.readout import READOUTS, readout
 from gsina.nn.recompute import run_recomputed
-from gsina.nn.weighting import weighted_messages
+from gsina.nn.weighting import takes_weights, weighted_messages
 
 
 class Predictor(nn.Module):
@@ -136,9 +136,11 @@ def embed(
     """
 
     def run(x: Tensor, weight: Tensor | None) -> Tensor:
+        taken = weight is not None and not first_only and takes_weights(network)
+        given, hooked = (weight, None) if taken else (None, weight)
         with (
             counted_nodes(batch.inside),
-            weighted_messages(network, weight, batch.edge_index, first_only=first_only),
+            weighted_messages(network, hooked, batch.edge_index, first_only=first_only),
         ):
             return run_network(
                 network,
@@ -147,6 +149,7 @@ def embed(
                 edge_attr=batch.edge_attr,
                 batch=batch.node_graph,
                 num_graphs=batch.num_graphs,
+                edge_weight=given,
             )
 
     return run_recomputed(run, network, batch.x, edge_weight)

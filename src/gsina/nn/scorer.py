@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gsina.errors import InputError, check_name
+from gsina.ops.compiled import MANY_EDGES
 from gsina.ops.groups import Groups
 from gsina.ops.instance_norm import norm_relu_dropout
-from gsina.ops.pair_scores import pair_scores
+from gsina.ops.pair_scores import compiled_scores, pair_scores
 
 
 class PairLinear(nn.Linear):
@@ -83,10 +84,10 @@ class PlainScorer(nn.Module):
     """The two-layer scorer of the paper's text, 2H -> 4H -> 1 with ReLU.
 
     With more than ``many`` edges the hidden layer is made block by block, and again in the backward
-    pass, so that only the scores are kept.
+    pass, so that only the scores are kept; with fewer, compiled kernels do the same in one pass.
     """
 
-    many = 50_000
+    many = MANY_EDGES
 
     def __init__(self, channels: int, width: int = 4) -> None:
         super().__init__()
@@ -98,6 +99,10 @@ class PlainScorer(nn.Module):
         if edge_index.size(1) > self.many:
             table = torch.cat(self.first.halves(h))
             return pair_scores(table, self.last.weight[0], edge_index) + self.last.bias
+        first, last = ((one.weight, one.bias) for one in (self.first, self.last))
+        found = compiled_scores(h, edge_index, first, last)
+        if found is not None:
+            return found
         scores: Tensor = self.last(F.relu(self.first(h, edge_index)))
         return scores.squeeze(-1)
 

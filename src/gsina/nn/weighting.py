@@ -87,6 +87,31 @@ def weighted_messages(
             )
 
 
+def takes_weights(network: nn.Module) -> bool:
+    """Whether a network can be given the weights as an argument, ``edge_weight``.
+
+    That is a backbone with ``weighs_edges`` of whose ``layers`` none has messages that somebody
+    looks at: PyG's explainers, an outer context and other hooks work where messages are made.
+    """
+    if not getattr(network, "weighs_edges", False):
+        return False
+    layers: Any = network.layers
+    return torch.compiler.is_compiling() or not any(map(_is_watched, layers))
+
+
+def _is_watched(layer: nn.Module) -> bool:
+    own = vars(layer)
+    return bool(own.get("_explain")) or any(map(own.get, _HOOKS))
+
+
+#: Where PyG keeps what is called around the messages of a layer.
+_HOOKS = tuple(
+    f"_{part}_forward_{when}hooks"
+    for part in ("propagate", "message", "aggregate", "message_and_aggregate")
+    for when in ("pre_", "")
+)
+
+
 def _layers(network: nn.Module) -> list[Any]:
     """The message passing layers of ``network``."""
     modules = list(network.modules())
@@ -163,9 +188,10 @@ class _Weighting:
 
     def before_sum(self, layer: nn.Module, args: Any, kwargs: Any) -> Any:
         """Pass the weights to a layer that takes them, times those of an outer context."""
-        states, edge_index, *outer = args
+        states, edge_index, *given = args
         self.current[layer] = weights = self._weights_of(edge_index, layer)
-        return (states, edge_index, weights * outer[0] if outer else weights), kwargs
+        outer = given[0] if given else None
+        return (states, edge_index, weights if outer is None else weights * outer), kwargs
 
     def after_message(self, layer: Any, inputs: Any, messages: Any) -> Any:
         """Weight the messages."""

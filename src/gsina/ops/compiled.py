@@ -1,10 +1,10 @@
-"""The compiled kernels: the soft top-r and the attention of small groups, on the CPU.
+"""The compiled kernels: soft top-r, attention and messages of small graphs, on the CPU.
 
 A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
-cost more than the numbers. The kernels in ``kernels.c`` make one call of them. They are built when
-the package is installed, if there is a C compiler; without them, on other devices, and for large
-groups, all is computed by torch, to rounding the same. What is odd is left to torch, too, which
-says what is wrong.
+cost more than the numbers. The kernels in ``kernels.c`` and ``messages.c`` make one call of them.
+They are built when the package is installed, if there is a C compiler; without them, on other
+devices, and for large groups, all is computed by torch, to rounding the same. What is odd is left
+to torch, too, which says what is wrong.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from gsina.ops.groups import Groups, Runs
-from gsina.ops.host import at_hand
+from gsina.ops.host import at_hand, is_transformed
 from gsina.ops.once import once
 
-VERSION = 5
+VERSION = 6
 #: Mean number of elements per group beyond which torch, with wider vectors and threads, is faster.
 LARGE = 10_000
+#: Number of edges beyond which torch, with several threads, sends messages and scores pairs.
+MANY_EDGES = 50_000
 
 _INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _SIGNATURES = {
@@ -37,6 +39,10 @@ _SIGNATURES = {
     + [_POINTER] * 6,
     "gsina_node_max": [_INT, _INT, *[_POINTER] * 3, _INT, *[_POINTER] * 2],
     "gsina_attend_backward": [_INT, *[_POINTER] * 11, _REAL, *[_POINTER] * 2],
+    "gsina_message_sum": [*[_INT] * 3, *[_POINTER] * 6],
+    "gsina_message_sum_backward": [*[_INT] * 3, *[_POINTER] * 9],
+    "gsina_pair_scores": [*[_INT] * 3, *[_POINTER] * 4],
+    "gsina_pair_scores_backward": [*[_INT] * 3, *[_POINTER] * 7],
 }
 _ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
 
@@ -51,9 +57,19 @@ def torch_alone() -> Iterator[None]:
         _ALONE.reset(token)
 
 
+def is_torch_alone() -> bool:
+    """Whether this is inside :func:`torch_alone`."""
+    return _ALONE.get()
+
+
 def kernels() -> Any:
     """The library; ``None`` if it is not to be had, or not to be used."""
     return None if _ALONE.get() else _library()
+
+
+def backward_kernels() -> Any:
+    """The library that a forward pass used, also where it is not to be used now."""
+    return _library()
 
 
 @cache
@@ -71,8 +87,8 @@ def _library() -> Any:
         return None
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, name)
-        function.argtypes, function.restype = arguments, _INT
-    library.gsina_attend_backward.restype = None
+        function.argtypes = arguments
+        function.restype = None if name.endswith("_backward") else _INT
     return library
 
 
@@ -85,15 +101,15 @@ def solve(x: Tensor, ratio: Tensor, groups: Groups, near: float) -> tuple[Tensor
         groups: Group of every element.
         near: Newton steps as short as this are the last.
     """
-    library = _kernels_for_memory()
+    library = kernels_for_memory()
     if library is None or not _suited(groups):
         return None
-    if not (_is(x, torch.float64, groups.size) and _is(ratio, torch.float64, groups.num)):
+    if not (is_plain(x, torch.float64, groups.size) and is_plain(ratio, torch.float64, groups.num)):
         return None
     x, ratio, index = x.contiguous(), ratio.contiguous(), _contiguous(groups.index)
     bounds, dual = x.new_empty(groups.num + 1, dtype=torch.long), torch.empty_like(ratio)
     used = library.gsina_solve(
-        groups.size, groups.num, *_pointers(index, x, ratio), near, *_pointers(bounds, dual)
+        groups.size, groups.num, *pointers(index, x, ratio), near, *pointers(bounds, dual)
     )
     return None if used < 0 else (dual, used)
 
@@ -161,15 +177,13 @@ def attend(
         Weights of the edges ``[E]``; of the nodes ``[N]``, or ``None``; the standardised scores
         ``[E]``, without gradient.
     """
-    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
-        return None
-    library, edges, groups = _kernels_for_memory(), scores.numel(), graphs.groups.num
+    library, edges, groups = kernels_for_memory(), scores.numel(), graphs.groups.num
     if library is None or not _suited(graphs.groups) or graphs.groups.size != edges:
         return None
-    if not all(_is(values, torch.float32, edges) for values in (scores, noise)):
+    if not all(is_plain(values, torch.float32, edges) for values in (scores, noise)):
         return None
     reverse, edge_index = graphs.reverse, graphs.edge_index
-    if not (_is(reverse, torch.long, edges) and _is(edge_index, torch.long, 2, edges)):
+    if not (is_plain(reverse, torch.long, edges) and is_plain(edge_index, torch.long, 2, edges)):
         return None
     if not (_fits(ratio, groups) and _fits(isolated, graphs.num_nodes)):
         return None
@@ -181,13 +195,13 @@ def attend(
     failed = library.gsina_attend(
         edges,
         groups,
-        *_pointers(index, plain, reverse, noise),
+        *pointers(index, plain, reverse, noise),
         sigma,
         *_numbers(ratio),
         2 / temperature,
         eps,
         near,
-        *_pointers(bounds, standard, edge, complement, scale, x),
+        *pointers(bounds, standard, edge, complement, scale, x),
     )
     if failed:
         return None
@@ -197,9 +211,9 @@ def attend(
         failed = library.gsina_node_max(
             edges,
             graphs.num_nodes,
-            *_pointers(edge_index, edge),
+            *pointers(edge_index, edge),
             *_numbers(isolated),
-            *_pointers(node, ties),
+            *pointers(node, ties),
         )
         if failed:
             return None
@@ -230,30 +244,39 @@ class _Attend(torch.autograd.Function):
         found = _Solution(*ctx.saved_tensors)
         of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
         work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
-        _library().gsina_attend_backward(
+        backward_kernels().gsina_attend_backward(
             found.scale.numel(),
-            *_pointers(found.bounds, found.edge_index, found.reverse),
-            *_pointers(found.standard, found.edge, found.complement, found.scale),
-            *_pointers(found.node, found.ties, of_edge, of_node),
+            *pointers(found.bounds, found.edge_index, found.reverse),
+            *pointers(found.standard, found.edge, found.complement, found.scale),
+            *pointers(found.node, found.ties, of_edge, of_node),
             ctx.factor,
-            *_pointers(work, of_scores),
+            *pointers(work, of_scores),
         )
         return of_scores, None, None
 
 
-def _kernels_for_memory() -> Any:
-    """The kernels, if new tensors have memory: no mode (fake tensors) and no transform is on."""
-    modes, transform = torch._C._len_torch_dispatch_stack(), torch._C._functorch
-    return None if modes or transform.peek_interpreter_stack() is not None else kernels()
+def kernels_for_memory() -> Any:
+    """The kernels, if new tensors have memory."""
+    return kernels() if have_memory() else None
+
+
+def have_memory() -> bool:
+    """Whether new tensors have memory, and nobody writes down what is computed.
+
+    That is, no mode (fake tensors), no transform and no compiler is on.
+    """
+    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
+        return False
+    return not torch._C._len_torch_dispatch_stack() and not is_transformed()
 
 
 def _suited(groups: Groups) -> bool:
     """Whether groups are small on average, of this process alone, and may be ascending."""
-    known = type(groups) in (Groups, Runs) and _is(groups.index, torch.long, groups.size)
+    known = type(groups) in (Groups, Runs) and is_plain(groups.index, torch.long, groups.size)
     return known and groups.size <= LARGE * groups.num
 
 
-def _is(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
+def is_plain(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
     """Whether the kernels can read a tensor: in plain memory, as expected; or ``None``."""
     if tensor is None:
         return True
@@ -263,7 +286,7 @@ def _is(tensor: Tensor | None, dtype: torch.dtype, *shape: int) -> bool:
 
 def _fits(values: float | Tensor | None, size: int) -> bool:
     """Whether the kernels can read numbers: one for all, or one each."""
-    return not isinstance(values, Tensor) or _is(values, torch.float64, size)
+    return not isinstance(values, Tensor) or is_plain(values, torch.float64, size)
 
 
 def _numbers(values: float | Tensor) -> tuple[Any, int]:
@@ -277,5 +300,6 @@ def _contiguous(tensor: Tensor | None) -> Tensor | None:
     return None if tensor is None else tensor.contiguous()
 
 
-def _pointers(*tensors: Tensor | None) -> list[int | None]:
+def pointers(*tensors: Tensor | None) -> list[int | None]:
+    """Where tensors begin; they have to be contiguous."""
     return [None if tensor is None else tensor.data_ptr() for tensor in tensors]

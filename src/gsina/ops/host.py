@@ -19,11 +19,11 @@ _elsewhere = False
 def at_hand(values: Tensor) -> bool:
     """Whether numbers of ``values`` can be read without waiting for a device."""
     if torch.compiler.is_compiling():
-        return values.is_cpu and not _elsewhere and not _is_exporting()
+        return values.is_cpu and not _elsewhere and not is_exporting()
     return values.is_cpu and not _elsewhere and not is_mapped(values)
 
 
-def _is_exporting() -> bool:
+def is_exporting() -> bool:
     """Whether ``torch.export`` looks on, which knows no numbers; older versions cannot say."""
     ask = getattr(torch.compiler, "is_exporting", None)
     return ask is not None and bool(ask())
@@ -37,6 +37,11 @@ def is_mapped(values: Tensor) -> bool:
             return True
         values = inside.get_unwrapped(values)
     return False
+
+
+def is_transformed() -> bool:
+    """Whether ``torch.func`` is at work, which knows no gradients but its own."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 @contextmanager

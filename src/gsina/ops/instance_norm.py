@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from gsina.ops.dropout import dropout_mask
 from gsina.ops.groups import Groups
+from gsina.ops.host import is_transformed
 from gsina.ops.once import once
 
 
@@ -27,6 +29,8 @@ def instance_norm(x: Tensor, groups: Groups, eps: float = 1e-5, correction: int 
     """
     if x.dtype in (torch.bfloat16, torch.float16):  # sums of 8 or 11 bits stop growing
         return instance_norm(x.float(), groups, eps, correction).to(x.dtype)
+    if is_transformed():
+        return _composed(x, groups, eps, correction)
     normal: Tensor = _InstanceNorm.apply(  # type: ignore[no-untyped-call]
         x, groups, eps, correction
     )[0]
@@ -58,8 +62,20 @@ def norm_relu_dropout(
     if x.dtype in (torch.bfloat16, torch.float16):
         return norm_relu_dropout(x.float(), groups, p, training, eps).to(x.dtype)
     mask = dropout_mask(x, p) if training and p > 0 else None
+    if is_transformed():
+        normal = F.relu(_composed(x, groups, eps, 0))
+        return normal if mask is None else normal * mask
     result: Tensor = _NormReluDropout.apply(x, groups, mask, eps)  # type: ignore[no-untyped-call]
     return result
+
+
+def _composed(x: Tensor, groups: Groups, eps: float, correction: int) -> Tensor:
+    """Instance norm of functions that ``torch.func`` knows, also forwards and many at once."""
+    plain = Groups(groups.index, groups.num, groups.size)
+    count = plain.counts(x).view(-1, *[1] * (x.dim() - 1))
+    centred = x - plain.spread(plain.sum(x) / count.clamp(min=1))
+    variance = plain.sum(centred.square()) / (count - correction).clamp(min=1)
+    return centred * plain.spread((variance + eps).rsqrt())
 
 
 def _normalise(

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gsina.errors import InputError
 from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
+from gsina.ops.compiled import MANY_EDGES, backward_kernels, is_plain, kernels_for_memory, pointers
 from gsina.ops.once import once
 
 #: Edges of which rows are in memory at a time, where that is needed.
@@ -47,6 +48,81 @@ def neighbour_sum(h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -
     graph = adjacency(edge_index, h.size(0))
     result: Tensor = _NeighbourSum.apply(h, weight, graph)  # type: ignore[no-untyped-call]
     return result
+
+
+def message_sum(
+    h: Tensor,
+    edge_index: Tensor,
+    weight: Tensor,
+    edges: Tensor | None = None,
+    scale: Tensor | None = None,
+) -> Tensor:
+    """At every node, the sum of the messages of its edges, each times its weight.
+
+    Of few edges in one compiled pass that stores no message, where that can be had; its gradient
+    can be taken once.
+
+    Args:
+        h: Node states ``[N, H]``.
+        edge_index: Source and target of every edge ``[2, E]``.
+        weight: Weight of every edge ``[E]``.
+        edges: States of the edges ``[E, H]``; the message is then ``relu(source + edge)`` in place
+            of the source's state.
+        scale: Factor of the messages of every source ``[N, 1]``, without gradient; with ``edges``.
+    """
+    if weight.dtype == torch.float32:
+        found = _compiled_sum(h, edge_index, weight, edges, scale)
+        if found is not None:
+            return found
+    messages = h.index_select(0, edge_index[0])
+    if edges is not None:
+        messages = F.relu(messages + edges)
+        if scale is not None:
+            messages = messages * scale.index_select(0, edge_index[0])
+    messages = messages * weight.to(messages.dtype).unsqueeze(-1)
+    return messages.new_zeros(h.shape).index_add(0, edge_index[1], messages)
+
+
+def _compiled_sum(
+    h: Tensor, edge_index: Tensor, weight: Tensor, edges: Tensor | None, scale: Tensor | None
+) -> Tensor | None:
+    library, number, (nodes, width) = kernels_for_memory(), weight.numel(), h.shape
+    if library is None or number > MANY_EDGES:
+        return None
+    shapes = (h, (nodes, width)), (weight, (number,)), (edges, (number, width)), (scale, (nodes, 1))
+    if not all(is_plain(one, torch.float32, *shape) for one, shape in shapes):
+        return None
+    if not is_plain(edge_index, torch.long, 2, number):
+        return None
+    edge_index = edge_index.contiguous()
+    given = [None if one is None else one.detach().contiguous() for one, _ in shapes]
+    found = torch.empty_like(given[0])  # type: ignore[arg-type]
+    if library.gsina_message_sum(number, nodes, width, *pointers(edge_index, *given, found)):
+        return None
+    return _MessageSum.apply(h, weight, edges, (edge_index, *given), found)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _MessageSum(torch.autograd.Function):
+    """The gradient of a sum of messages that is known."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, h: Tensor, weight: Tensor, edges: Tensor | None, given: Any, found: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(*given)
+        return found
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        edge_index, h, weight, edges, scale = ctx.saved_tensors
+        of_h, of_weight = torch.empty_like(h), torch.empty_like(weight)
+        of_edges = None if edges is None else torch.empty_like(edges)
+        given = pointers(edge_index, h, weight, edges, scale, grad.contiguous())
+        backward_kernels().gsina_message_sum_backward(
+            weight.numel(), *h.shape, *given, *pointers(of_h, of_weight, of_edges)
+        )
+        return of_h, of_weight, of_edges, None, None
 
 
 class _NeighbourSum(torch.autograd.Function):

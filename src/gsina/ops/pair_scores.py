@@ -1,4 +1,4 @@
-"""The hidden layer of an edge scorer, made block by block, and again in the backward pass."""
+"""Scores of edges by a hidden layer that is not kept, but made again in the backward pass."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
+from gsina.ops.compiled import backward_kernels, is_plain, kernels_for_memory, pointers
 from gsina.ops.once import once
 
 #: Edges and hidden units in memory at a time: rows that are near in memory, blocks that a
@@ -72,6 +73,74 @@ class _PairScores(torch.autograd.Function):
             units = slice(number * UNITS, (number + 1) * UNITS)
             torch.mul(active, factors, out=of_table[:, units])
         return of_table, torch.cat(of_weight), None
+
+
+def compiled_scores(
+    h: Tensor, edge_index: Tensor, first: tuple[Tensor, Tensor], last: tuple[Tensor, Tensor]
+) -> Tensor | None:
+    """A whole scorer ``last(relu(first([h_source, h_target])))``; ``None`` to leave it to torch.
+
+    Args:
+        h: Node states ``[N, H]``.
+        edge_index: Source and target of every edge ``[2, E]``.
+        first: Weight ``[C, 2 H]`` and bias ``[C]``.
+        last: Weight ``[1, C]`` and bias ``[1]``.
+
+    Returns:
+        One score per edge ``[E]``. The gradient can be taken once.
+    """
+    library, number, (nodes, width) = kernels_for_memory(), edge_index.size(1), h.shape
+    if library is None or torch.is_autocast_enabled("cpu"):
+        return None
+    units = first[1].numel()
+    shapes = (h, (nodes, width)), (first[0], (units, 2 * width)), (last[0], (1, units))
+    if not all(is_plain(one, torch.float32, *shape) for one, shape in shapes):
+        return None
+    if not is_plain(edge_index, torch.long, 2, number):
+        return None
+    with torch.no_grad():
+        # Rows for the source above those for the target, so that one product makes both.
+        stacked = first[0].view(units, 2, width).transpose(0, 1).reshape(2 * units, width)
+        table = torch.addmm(F.pad(first[1], (units, 0)), h, stacked.t())
+        edge_index, weight = edge_index.contiguous(), last[0].contiguous()
+        scores = table.new_empty(number)
+        given = pointers(edge_index, table, weight, scores)
+        if library.gsina_pair_scores(number, nodes, units, *given):
+            return None
+        scores += last[1]
+    known = edge_index, table, stacked
+    return _CompiledScores.apply(h, *first, *last, known, scores)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _CompiledScores(torch.autograd.Function):
+    """The gradient of scores that are known, as in :class:`_PairScores`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        h: Tensor,
+        first_weight: Tensor,
+        first_bias: Tensor,
+        last_weight: Tensor,
+        last_bias: Tensor,
+        known: tuple[Tensor, Tensor, Tensor],
+        scores: Tensor,
+    ) -> Tensor:
+        ctx.save_for_backward(h, last_weight.contiguous(), *known)
+        return scores
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        h, last, edge_index, table, stacked = ctx.saved_tensors
+        (nodes, width), units = h.shape, last.numel()
+        of_table, grad = torch.empty_like(table), grad.contiguous()
+        of_last, of_bias = torch.empty_like(last), table.new_empty(units)
+        given = pointers(edge_index, table, last, grad, of_table, of_last, of_bias)
+        backward_kernels().gsina_pair_scores_backward(grad.numel(), nodes, units, *given)
+        of_stacked = of_table.t() @ h
+        of_first = of_stacked.view(2, units, width).transpose(0, 1).reshape(units, 2 * width)
+        return of_table @ stacked, of_first, of_bias, of_last, grad.sum().view(1), None, None
 
 
 def _units(table: Tensor) -> list[Tensor]:

@@ -17,7 +17,7 @@ from torch import Tensor
 from gsina.errors import InputError, check_name
 from gsina.ops.checks import check_input
 from gsina.ops.groups import Groups
-from gsina.ops.host import at_hand, widest
+from gsina.ops.host import at_hand, is_exporting, widest
 from gsina.ops.solvers.dual import solve_dual
 from gsina.ops.solvers.dual32 import solve_dual32
 from gsina.ops.solvers.quadratic import project, quadratic_weights
@@ -173,6 +173,8 @@ def exact_weights(logits: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
         ratio: Shares ``[G]`` in (0, 1].
         groups: Group of every element.
     """
+    if is_exporting():  # for programs that run without this package
+        return _solve(logits, ratio, groups)[0]
     function = _ExactWeights if torch.compiler.is_compiling() else _Composable
     weights, _ = function.apply(logits, ratio, groups)  # type: ignore[no-untyped-call]
     return weights  # type: ignore[no-any-return]

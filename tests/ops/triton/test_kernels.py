@@ -12,19 +12,23 @@ import pytest
 pytest.importorskip("triton")
 
 PROGRAM = """
+import inspect
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from gsina.ops.triton.kernels import backward_kernel, forward_kernel
+from gsina.ops.triton import kernels
 
 targets = {"ptx": ("cuda", 80, 32), "cubin": ("cuda", 90, 32), "amdgcn": ("hip", "gfx90a", 64)}
 steps = {"COARSE": 34, "FINE": 12, "NEWTON": 5, "BLOCK": 1024}
-pointers = {"bounds": "*i64"} | dict.fromkeys(("x", "ratios", "weights", "complements"), "*fp32")
-forward = pointers | {"part": "fp32"} | dict.fromkeys(steps, "constexpr")
-backward = {"bounds": "*i64", "BLOCK": "constexpr"}
-backward |= dict.fromkeys(("weights", "complements", "grads", "found"), "*fp32")
+whole = dict.fromkeys(("bounds", "order", "reverse", "ends"), "*i64")
+others = whole | dict.fromkeys(("part", "sigma", "factor", "eps"), "fp32")
+others |= {"nodes": "*i32", "edges": "i64"} | dict.fromkeys(steps, "constexpr")
+made_kernels = [one for name, one in vars(kernels).items() if name.endswith("_kernel")]
+assert len(made_kernels) == 5
 for made, target in targets.items():
-    for kernel, kinds in ((forward_kernel, forward), (backward_kernel, backward)):
+    for kernel in made_kernels:
+        names = inspect.signature(kernel.fn).parameters
+        kinds = {name: others.get(name, "*fp32") for name in names}
         numbers = {name: steps[name] for name, kind in kinds.items() if kind == "constexpr"}
         source = ASTSource(kernel, kinds, constexprs=numbers)
         assert made in triton.compile(source, target=GPUTarget(*target)).asm

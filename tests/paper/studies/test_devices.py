@@ -28,6 +28,8 @@ def test_the_cpu_passes_in_the_way_of_a_device() -> None:
     assert len(told) == len(report["checks"])
     steps = {one["check"] for one in report["checks"] if one["check"].startswith("a step of")}
     assert steps == {f"a step of {name}" for name in METHODS if "graph" in METHODS[name].levels}
+    found = {one["check"]: one["found"] for one in report["checks"]}
+    assert "a page of" in found["a run with baselines, its report and an explanation"]
     assert {"versions", "hardware", "commit", "device"} <= report.keys()
     json.dumps(report)
     assert torch.equal(torch.get_rng_state(), state)

@@ -20,9 +20,9 @@ class SumConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_channels))
         self.gather = NeighbourSum()
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
-        """``[N, in]`` to ``[N, out]``."""
-        states: Tensor = self.gather(self.map(h), edge_index) + self.bias
+    def forward(self, h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        """``[N, in]`` to ``[N, out]``, with weights of the edges ``[E]``."""
+        states: Tensor = self.gather(self.map(h), edge_index, weight) + self.bias
         return states
 
 
@@ -72,3 +72,14 @@ class GCN(Convolutions):
     ) -> None:
         conv = NormalConv if normalise else SumConv
         super().__init__(conv, in_channels, hidden_channels, num_layers, dropout, out_channels)
+        self.weighs_edges = not normalise
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``.
+
+        ``edge_weight`` ``[E]`` multiplies the messages of the plain sum.
+        """
+        weight = () if edge_weight is None else (edge_weight,)
+        return super().forward(x, edge_index, *weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from gsina.nn.encoders import encode_edges, make_encoder
 from gsina.nn.norm import BatchNorm
 from gsina.nn.readout import READOUTS
 from gsina.ops.dropout import dropout
+from gsina.ops.neighbour_sum import message_sum
 
 
 class GIN(BackboneModule):
@@ -30,6 +31,8 @@ class GIN(BackboneModule):
         edge_channels: Number of edge features, or the sizes of categorical ones; 0 for none.
         readout: ``sum``, ``mean`` or ``max``, for predictors.
     """
+
+    weighs_edges = True
 
     def __init__(
         self,
@@ -54,11 +57,33 @@ class GIN(BackboneModule):
             )
             self.layers.append(GINEConv(mlp, edge_dim=width) if edge_channels else GINConv(mlp))
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-        """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``."""
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``.
+
+        ``edge_weight`` ``[E]`` multiplies the messages.
+        """
         h: Tensor = self.encode_nodes(x)
         edges = encode_edges(self.encode_edges, edge_attr)
         extra = () if edges is None else (edges,)
         for layer in self.layers:
-            h = dropout(F.relu(layer(h, edge_index, *extra)), self.dropout, self.training)
+            if edge_weight is None:
+                h = layer(h, edge_index, *extra)
+            else:
+                h = _weighted(layer, h, edge_index, edges, edge_weight)
+            h = dropout(F.relu(h), self.dropout, self.training)
         return h
+
+
+def _weighted(
+    layer: Any, h: Tensor, edge_index: Tensor, edges: Tensor | None, weight: Tensor
+) -> Tensor:
+    """What a layer of PyG computes, with every message times the weight of its edge."""
+    edges = None if edges is None else layer.lin(edges)
+    states: Tensor = layer.nn((1 + layer.eps) * h + message_sum(h, edge_index, weight, edges))
+    return states

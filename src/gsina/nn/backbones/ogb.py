@@ -16,6 +16,7 @@ from gsina.nn.norm import BatchNorm
 from gsina.nn.readout import READOUTS
 from gsina.ops.dropout import dropout
 from gsina.ops.groups import Groups
+from gsina.ops.neighbour_sum import message_sum
 
 HEADS = ("linear", "mlp")
 
@@ -33,13 +34,20 @@ class OGBLayer(MessagePassing):  # type: ignore[misc]
         self.encode_edges = make_encoder(edge_channels, channels) if edge_channels else None
 
     def gather(
-        self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None, scale: Tensor | None = None
+        self,
+        h: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        weight: Tensor | None,
+        scale: Tensor | None = None,
     ) -> Tensor:
         """Sum of the messages at every node ``[N, H]``; ``scale`` ``[N, 1]`` is the source's."""
         edges = encode_edges(self.encode_edges, edge_attr)
         if edges is None:
             h = F.relu(h) if scale is None else F.relu(h) * scale
             scale = None
+        if weight is not None:
+            return message_sum(h, edge_index, weight, edges, scale)
         summed: Tensor = self.propagate(edge_index, x=h, edges=edges, scale=scale)
         return summed
 
@@ -68,13 +76,18 @@ class OGBGCNLayer(OGBLayer):
         self.root = nn.Parameter(torch.randn(channels))
 
     def forward(
-        self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None, degree: Tensor
+        self,
+        h: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        degree: Tensor,
+        weight: Tensor | None = None,
     ) -> Tensor:
-        """``[N, H]`` to ``[N, H]``; ``degree`` is ``[N, 1]``."""
+        """``[N, H]`` to ``[N, H]``; ``degree`` is ``[N, 1]``, ``weight`` that of edges ``[E]``."""
         z = self.linear(h)
         root = degree.rsqrt()
         self_message: Tensor = F.relu(z + self.root) / degree
-        return root * self.gather(z, edge_index, edge_attr, root) + self_message
+        return root * self.gather(z, edge_index, edge_attr, weight, root) + self_message
 
 
 class OGBGINLayer(OGBLayer):
@@ -91,10 +104,15 @@ class OGBGINLayer(OGBLayer):
         )
 
     def forward(
-        self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None, degree: Tensor
+        self,
+        h: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        degree: Tensor,
+        weight: Tensor | None = None,
     ) -> Tensor:
         """``[N, H]`` to ``[N, H]``; ``degree`` is not needed here."""
-        out: Tensor = self.mlp((1 + self.eps) * h + self.gather(h, edge_index, edge_attr))
+        out: Tensor = self.mlp((1 + self.eps) * h + self.gather(h, edge_index, edge_attr, weight))
         return out
 
 
@@ -139,6 +157,7 @@ class OGBNetwork(BackboneModule):
     """
 
     layer: ClassVar[type[OGBLayer]]
+    weighs_edges = True
 
     def __init__(
         self,
@@ -172,10 +191,12 @@ class OGBNetwork(BackboneModule):
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
+        edge_weight: Tensor | None = None,
     ) -> Tensor:
         """Node states ``[N, H]`` from features ``[N, F]``, edges ``[2, E]`` and ``[E, D]``.
 
         ``batch`` ``[N]`` and ``num_graphs`` are needed for the virtual node only.
+        ``edge_weight`` ``[E]`` multiplies the messages.
         """
         h: Tensor = self.encode_nodes(x)
         ones = h.new_ones(()).expand(edge_index.size(1))
@@ -188,7 +209,7 @@ class OGBNetwork(BackboneModule):
         for depth, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             if graphs is not None:
                 h = h + graphs.spread(state)
-            new = norm(layer(h, edge_index, edge_attr, degree))
+            new = norm(layer(h, edge_index, edge_attr, degree, edge_weight))
             if depth < last:
                 new = F.relu(new)
                 if graphs is not None:

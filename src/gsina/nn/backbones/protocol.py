@@ -30,7 +30,9 @@ class Backbone(Protocol):
             the graph of every node ``[N]`` and the number of graphs. The last three have defaults,
             and those that are not used need not be named: see
             :func:`gsina.nn.network.run_network`. Messages go through PyG's ``MessagePassing``, or
-            a layer of :mod:`gsina.nn.neighbours`, so that attention can weigh them.
+            a layer of :mod:`gsina.nn.neighbours`, so that attention can weigh them. A backbone
+            with ``weighs_edges`` also names ``edge_weight`` ``[E]``, and multiplies every message
+            by it: without hooks, which is faster and can be compiled.
     """
 
     out_channels: int
@@ -48,9 +50,11 @@ class BackboneModule(nn.Module, Backbone):
     Attributes:
         heads_itself: Whether it can be made with the outputs of a task at node level as
             ``out_channels``, and then needs no head.
+        weighs_edges: Whether its ``forward`` takes weights of edges.
     """
 
     heads_itself: ClassVar[bool] = False
+    weighs_edges: bool = False
 
     def make_head(self, out_channels: int) -> nn.Module:
         """The head that goes with this network: one linear layer."""

@@ -25,9 +25,11 @@ class MeanConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_channels))
         self.gather = NeighbourSum()
 
-    def forward(self, h: Tensor, edge_index: Tensor, share: Tensor) -> Tensor:
+    def forward(
+        self, h: Tensor, edge_index: Tensor, share: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
         """``[N, in]`` to ``[N, out]``; ``share`` is one over the number of edges ``[N, 1]``."""
-        summed = self.gather(self.of_neighbours(h), edge_index)
+        summed = self.gather(self.of_neighbours(h), edge_index, weight)
         states: Tensor = torch.addcmul(self.of_itself(h) + self.bias, summed, share)
         return states
 
@@ -46,6 +48,8 @@ class SAGE(Convolutions):
         out_channels: Width of the output; by default H.
     """
 
+    weighs_edges = True
+
     def __init__(
         self,
         in_channels: Features,
@@ -56,9 +60,15 @@ class SAGE(Convolutions):
     ) -> None:
         super().__init__(MeanConv, in_channels, hidden_channels, num_layers, dropout, out_channels)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
-        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
+    def forward(  # type: ignore[override]
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``.
+
+        ``edge_weight`` ``[E]`` multiplies the messages.
+        """
         degree = count_members(edge_index[1], x.size(0))
         dtype = next(self.parameters()).dtype
         share = degree.clamp(min=1).to(dtype).reciprocal_().unsqueeze(1)
-        return super().forward(x, edge_index, share)
+        weight = () if edge_weight is None else (edge_weight,)
+        return super().forward(x, edge_index, share, *weight)

@@ -23,6 +23,7 @@ class SPMotifNet(BackboneModule):
     """
 
     readout = "mean"
+    weighs_edges = True
 
     def __init__(
         self,
@@ -37,11 +38,11 @@ class SPMotifNet(BackboneModule):
             LEConv(hidden_channels, hidden_channels) for _ in range(num_layers)
         )
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Node states ``[N, H]``."""
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """Node states ``[N, H]``; ``edge_weight`` ``[E]`` multiplies the messages."""
         h: Tensor = self.encode_nodes(x)
         for layer in self.layers:
-            h = F.relu(layer(h, edge_index))
+            h = F.relu(layer(h, edge_index, edge_weight))
         return h
 
     def make_head(self, out_channels: int) -> nn.Module:

@@ -29,6 +29,15 @@ NEWTON_STEPS = 5
 BITS, MOST_BITS = 40, 62
 
 
+def parts_of_one(size: int) -> float:
+    """In how many parts a weight is counted, for sums of so many of them in int64.
+
+    A size that is not known yet, as in ``torch.export``, is taken to be below 2^30.
+    """
+    size = size if isinstance(size, int) else 1 << 30
+    return float(2.0 ** min(BITS, MOST_BITS - max(size, 1).bit_length()))
+
+
 def solve_dual32(x: Tensor, ratio: Tensor, groups: Groups) -> Tensor:
     """The logits ``x + dual`` ``[N]`` for which ``mean(sigmoid(x + dual)) = ratio`` in every group.
 
@@ -60,7 +69,7 @@ class _Problem:
         share = torch.where(self.everything, 0.5, ratio)
         self.groups, self.logit = groups, torch.logit(share).to(x.dtype)
         counts = groups.counts(torch.empty_like(x[:0], dtype=torch.long))
-        self.part = 2.0 ** min(BITS, MOST_BITS - max(groups.size, 1).bit_length())
+        self.part = parts_of_one(groups.size)
         self.target = (share * self.part).round().long() * counts
         self.empty = counts == 0
 

@@ -15,7 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gsina.ops.compiled import have_memory
 from gsina.ops.groups import Groups, Runs
+from gsina.ops.solvers.dual32 import parts_of_one
 
 #: Devices that Triton has compilers for.
 KINDS = ("cuda", "xpu")
@@ -25,13 +27,25 @@ BLOCK = 1024
 LONGEST = 1 << 16
 #: Halvings before and after the shift, and Newton's steps at the end.
 COARSE_STEPS, FINE_STEPS, NEWTON_STEPS = 34, 12, 5
-BITS, MOST_BITS = 40, 62
 
 
 def available(values: Tensor) -> bool:
     """Whether the kernel can compute with these values."""
     there = values.device.type in KINDS and values.dtype == torch.float32
-    return there and find_spec("triton") is not None and not torch.compiler.is_compiling()
+    return there and find_spec("triton") is not None and have_memory()
+
+
+def is_suited(groups: Groups) -> bool:
+    """Whether a program per group is a good way: there are some, of this process, not too long."""
+    known = type(groups) in (Groups, Runs) and groups.index is not None
+    return known and groups.num > 0 and groups.size <= LONGEST * groups.num
+
+
+def in_runs(groups: Groups) -> tuple[Runs, Tensor | None]:
+    """Groups side by side, and the order that makes them so."""
+    runs, order = groups.in_runs
+    assert isinstance(runs, Runs)
+    return runs, order
 
 
 def solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor] | None:
@@ -42,14 +56,14 @@ def solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor
         ratio: Shares ``[G]`` in (0, 1].
         groups: Group of every element.
     """
-    runs, order = groups.in_runs
-    if not isinstance(runs, Runs) or groups.num == 0 or groups.size > LONGEST * groups.num:
+    if not is_suited(groups):
         return None
+    runs, order = in_runs(groups)
     x = (logits if order is None else logits.index_select(0, order)).contiguous()
     weights, complement = torch.empty_like(x), torch.empty_like(x)
-    bits = min(BITS, MOST_BITS - max(groups.size, 1).bit_length())
-    _kernels()[0][(groups.num,)](
-        x, ratio.to(torch.float32), runs.bounds, weights, complement, 2.0**bits, **_sizes()
+    part, shares = parts_of_one(groups.size), ratio.to(torch.float32).contiguous()
+    launch(
+        "forward_kernel", groups.num, x, shares, runs.bounds, weights, complement, part, **sizes()
     )
     return _back(weights, order), _back(complement, order)
 
@@ -63,13 +77,13 @@ def gradient(weights: Tensor, complement: Tensor, grad: Tensor, groups: Groups) 
         grad: Gradient by the weights ``[N]``.
         groups: Group of every element.
     """
-    runs, order = groups.in_runs
-    if not isinstance(runs, Runs) or groups.num == 0 or groups.size > LONGEST * groups.num:
+    if not is_suited(groups):
         return None
+    runs, order = in_runs(groups)
     given = weights, complement, grad
     taken = [(one if order is None else one.index_select(0, order)).contiguous() for one in given]
     found = torch.empty_like(taken[0])
-    _kernels()[1][(groups.num,)](*taken, runs.bounds, found, BLOCK=BLOCK)
+    launch("backward_kernel", groups.num, *taken, runs.bounds, found, BLOCK=BLOCK)
     return _back(found, order)
 
 
@@ -77,7 +91,8 @@ def _back(values: Tensor, order: Tensor | None) -> Tensor:
     return values if order is None else torch.empty_like(values).index_copy_(0, order, values)
 
 
-def _sizes() -> dict[str, int]:
+def sizes() -> dict[str, int]:
+    """What the kernels that solve are made for."""
     return {
         "COARSE": COARSE_STEPS,
         "FINE": FINE_STEPS,
@@ -86,13 +101,8 @@ def _sizes() -> dict[str, int]:
     }
 
 
-_made: list[Any] = []
+def launch(kernel: str, programs: int, *given: Any, **sizes: int) -> None:
+    """Run a kernel; they are made at the first call, as importing Triton takes a while."""
+    from gsina.ops.triton import kernels
 
-
-def _kernels() -> tuple[Any, Any]:
-    """The two kernels, made when they are first called: importing Triton takes a while."""
-    if not _made:
-        from gsina.ops.triton.kernels import backward_kernel, forward_kernel
-
-        _made.extend((forward_kernel, backward_kernel))
-    return _made[0], _made[1]
+    getattr(kernels, kernel)[(programs,)](*given, **sizes)

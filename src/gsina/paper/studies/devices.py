@@ -24,13 +24,19 @@ from gsina.methods import METHODS, Method, build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.host import as_on_a_device
 from gsina.ops.soft_top_r import soft_top_r
+from gsina.runs.names import BASELINES, REPORT
 from gsina.runs.provenance import provenance
+from gsina.runs.published import default_recipe
+from gsina.runs.run import run
+from gsina.runs.trained import load_model
 from gsina.training import Settings, fit, make_selection, predict
 from gsina.training.devices import WAITING, Home, free_memory, kept_generators
 
 TASK = Task("multiclass", 3)
 #: Largest error of a mean, and of a loss relative to the CPU's.
 MEAN_ERROR, LOSS_ERROR = 1e-6, 1e-3
+#: Largest difference of the weights that explain a graph from the CPU's.
+WEIGHT_ERROR = 1e-3
 #: Graphs per class, and steps that are timed.
 GRAPHS, STEPS = 40, 20
 
@@ -72,6 +78,7 @@ def _checks(device: torch.device, graphs: PackedGraphs) -> Iterator[tuple[str, d
     jobs |= {
         "a resumed run is the uninterrupted one": lambda: _resume(device, graphs),
         "the CPU predicts the same": lambda: _predictions(device, graphs),
+        "a run with baselines, its report and an explanation": lambda: _whole_run(device, graphs),
         "seconds per step of GSINA": lambda: _seconds(device, graphs),
     }
     for name, job in jobs.items():
@@ -185,6 +192,23 @@ def _predictions(device: torch.device, graphs: PackedGraphs) -> tuple[bool, str]
     here = predict(method.to("cpu"), graphs).logits
     error = float((there - here).abs().max())
     return error <= 1e-3, f"largest difference of logits {error:.1e}"
+
+
+def _whole_run(device: torch.device, graphs: PackedGraphs) -> tuple[bool, str]:
+    """What ``gsina train`` does besides training, and ``gsina explain`` afterwards."""
+    recipe = default_recipe("spmotif", "gin", "gsina", epochs=2, batch_size=32)
+    dataset, masks = _dataset(graphs), []
+    with TemporaryDirectory() as folder:
+        with _way_of(device):
+            run(recipe, out=Path(folder), dataset=dataset, device=str(device), baselines=True)
+        page, compared = Path(folder, REPORT).stat().st_size, Path(folder, BASELINES).is_dir()
+        for place, way in ((torch.device("cpu"), nullcontext()), (device, _way_of(device))):
+            model = load_model(folder, device=place)
+            with way:
+                masks.append(model.explain(dataset.splits["val"])[0].edge_mask.cpu())
+    error = float((masks[1] - masks[0]).abs().max())
+    ok = page > 0 and compared and error <= WEIGHT_ERROR
+    return ok, f"a page of {page:,} bytes; weights of edges differ from the CPU's by {error:.1e}"
 
 
 def _seconds(device: torch.device, graphs: PackedGraphs) -> tuple[bool, str]:

@@ -1,0 +1,77 @@
+"""Backbones that take weights of edges as an argument: the same as by hooks, and compiled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+import tiny
+from gsina.graphs.batch import Batch
+from gsina.nn.backbones import BACKBONES
+from gsina.nn.backbones.protocol import BackboneModule
+from gsina.nn.predictor import embed
+from gsina.nn.weighting import takes_weights, weighted_messages
+
+pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
+
+#: Those whose layers are PyG's own, with self-loops of theirs, or that hang on numbers.
+BY_HOOKS = {"gat", "gprgnn", "pna"}
+
+
+def make(name: str, edge_channels: int) -> tuple[BackboneModule, Batch]:
+    torch.manual_seed(0)
+    options = {"edge_channels": edge_channels} if edge_channels else {}
+    network = BACKBONES[name](tiny.FEATURES, hidden_channels=20, **options).eval()
+    batch = tiny.whole(tiny.motifs(3))
+    edges = torch.randn(batch.num_edges, edge_channels) if edge_channels else None
+    return network, replace(batch, edge_attr=edges)
+
+
+def states(network: BackboneModule, batch: Batch, weight: Tensor, by_hooks: bool) -> list[Tensor]:
+    """Node states, and their gradients by the weights and the parameters."""
+    given = {"edge_attr": batch.edge_attr} if batch.edge_attr is not None else {}
+    if by_hooks:
+        with weighted_messages(network, weight, batch.edge_index):
+            found = network(batch.x, batch.edge_index, **given)
+    else:
+        found = network(batch.x, batch.edge_index, edge_weight=weight, **given)
+    pull = torch.randn(found.shape, generator=torch.Generator().manual_seed(1))
+    parameters = [weight, *network.parameters()]
+    return [found, *torch.autograd.grad(found, parameters, pull, materialize_grads=True)]
+
+
+CASES = [(name, 0) for name in BACKBONES if name not in BY_HOOKS]
+CASES += [(name, 3) for name in ("gin", "ogb-gcn", "ogb-gin")]
+
+
+@pytest.mark.parametrize(("name", "edge_channels"), CASES)
+def test_an_argument_weighs_as_hooks_do(name: str, edge_channels: int) -> None:
+    network, batch = make(name, edge_channels)
+    assert takes_weights(network)
+    weight = torch.rand(batch.num_edges).requires_grad_()
+    by_hooks = states(network, batch, weight, True)
+    by_argument = states(network, batch, weight, False)
+    for one, other in zip(by_hooks, by_argument, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(BY_HOOKS & {*BACKBONES}))
+def test_others_are_weighed_by_hooks(name: str) -> None:
+    network, _ = make(name, 0)
+    assert not takes_weights(network)
+    assert not takes_weights(BACKBONES["gcn"](tiny.FEATURES, normalise=True))
+
+
+def test_who_looks_at_messages_still_sees_them() -> None:
+    """An outer context multiplies, and a layer that PyG explains makes its messages."""
+    network, batch = make("ogb-gcn", 0)
+    weight = torch.rand(batch.num_edges)
+    with weighted_messages(network, weight, batch.edge_index):
+        assert not takes_weights(network)
+        nested = embed(network, batch, weight)
+    torch.testing.assert_close(nested, embed(network, batch, weight * weight))
+    network.layers[0].explain = True
+    assert not takes_weights(network)
