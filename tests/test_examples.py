@@ -65,7 +65,7 @@ def test_attention_or_explainer(run):
 def test_molecules_from_a_csv(run, tmp_path):
     pytest.importorskip("rdkit")
     printed = run("molecules_from_a_csv")
-    assert "train    accuracy 1.00" in printed
+    assert float(re.findall(r"train    accuracy (\S+)", printed)[0]) > 0.95
     chances = [float(number) for number in re.findall(r"P\(yes\) = (\S+)", printed)]
     assert chances[0] > 0.5 > max(chances[1:])
     assert (tmp_path / "runs" / "examples" / "molecules.png").exists()

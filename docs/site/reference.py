@@ -98,10 +98,13 @@ ROOMS = (
         "Training",
         "The loop, the rules that select an epoch, and listeners.",
         ("gsina.training",),
-        (
-            *_of("gsina.training.selection", "Score LatestBest StrictBest FirstBest"),
-            *_of("gsina.training.listeners", "Listener OnEpoch"),
-        ),
+        (*_of("gsina.training.selection", "Score LatestBest StrictBest FirstBest"),),
+    ),
+    Room(
+        "listeners",
+        "Listeners",
+        "Who is told how a training goes: bars, logs, trackers, your own.",
+        ("gsina.listeners",),
     ),
     Room(
         "models",

@@ -46,7 +46,7 @@ def test_gathers_the_subgraph() -> None:
     for connectivity in (0.0, 10.0):
         gsina = model(connectivity=connectivity, ratio=0.3)
         optimiser = torch.optim.Adam(gsina.parameters(), 1e-2)
-        for _ in range(25):
+        for _ in range(60):
             gsina.step(batch, optimiser)
         gsina.eval()
         found[connectivity] = float(apart(gsina, batch).detach())

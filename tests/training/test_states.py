@@ -21,7 +21,7 @@ from gsina.training.evaluate import predict
 from gsina.training.states import no_states
 
 GRAPHS = tiny.ragged(undirected=True)
-GRAPH_METHODS = [name for name in METHODS if name != "eerm"]
+GRAPH_METHODS = [name for name, entry in METHODS.items() if "graph" in entry.levels]
 
 
 def make(name: str, task: Task = tiny.CLASSES, backbone: str = "gin") -> Method:
@@ -35,7 +35,7 @@ def test_the_last_layer_makes_the_logits_of_the_states(name: str) -> None:
     method = make(name)
     found = predict(method, GRAPHS, batch_size=3, states="label")
     assert found.states is not None
-    assert found.states.shape == (len(GRAPHS), 6)
+    assert found.states.shape == (len(GRAPHS), 12 if name == "disc" else 6)  # of two branches
     with torch.no_grad():
         torch.testing.assert_close(method.last_layer(found.states), found.logits)
     assert torch.equal(predict(method, GRAPHS, batch_size=3).logits, found.logits)
@@ -46,7 +46,8 @@ def test_the_last_layer_makes_the_logits_of_the_states(name: str) -> None:
 @pytest.mark.parametrize("name", GRAPH_METHODS)
 def test_node_states_are_pooled_into_those_of_the_graphs(name: str) -> None:
     method = make(name)
-    if name not in ("gsina", "gsat") and type(method).forward.__qualname__ != "PlainMethod.forward":
+    attending = ("gsina", "gsat", "gmt-sam", "prune")
+    if name not in attending and type(method).forward.__qualname__ != "PlainMethod.forward":
         with pytest.raises(ValueError, match="there are no node states; take those of the graphs"):
             predict(method, GRAPHS, states="node")
         return

@@ -49,7 +49,8 @@ def bench(
         typer.Option(
             "--only",
             help="Only cells with this word in their row or column; if there are none, cells of "
-            "this method, or with this part of a word. May be repeated; all must match.",
+            "this method, or with this part of a word. =NAME is the row or column of just that "
+            "name. May be repeated; all must match.",
         ),
     ] = None,
     seeds: Annotated[

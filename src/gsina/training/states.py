@@ -17,7 +17,7 @@ Level = Literal["label", "node"]
 
 
 class Seen:
-    """What passed in the last forward pass.
+    """What passed in the last forward pass; of several draws in one, the mean.
 
     Attributes:
         states: Input of the last layer ``[G, H]``; at node level ``[N, H]``.
@@ -26,6 +26,14 @@ class Seen:
 
     states: Tensor | None = None
     nodes: Tensor | None = None
+    _passes: int = 0
+
+    def keep(self, name: Literal["states", "nodes"], values: Tensor) -> None:
+        """One more pass through the layer."""
+        before: Tensor | None = getattr(self, name)
+        self._passes = 1 if before is None else self._passes + 1
+        mean = values if before is None else before + (values - before) / self._passes
+        setattr(self, name, mean)
 
     def take(self, rows: int, nodes: int) -> tuple[Tensor | None, Tensor | None]:
         """Both, ``None`` if they are not one per row and one per node, and forget them."""
@@ -81,7 +89,7 @@ def no_node_states(method: Method) -> InputError:
 
 def _keep_states(seen: Seen) -> Any:
     def keep(module: Any, given: tuple[Any, ...]) -> None:
-        seen.states = given[0].detach()
+        seen.keep("states", given[0].detach())
 
     return keep
 
@@ -91,14 +99,14 @@ def _watch_nodes(predictor: Predictor, seen: Seen) -> list[Any]:
     weight: list[Tensor | None] = []
 
     def start(module: Any, given: tuple[Any, ...]) -> None:
-        seen.nodes = None
         attention = given[1] if len(given) > 1 else None
         weight.append(None if attention is None else attention.node)
 
     def keep(module: Any, given: Any, states: Tensor) -> None:
         if weight:  # not in a pass of the network for something else
             node = weight.pop()
-            seen.nodes = states.detach() if node is None else states.detach() * node.unsqueeze(-1)
+            found = states.detach()
+            seen.keep("nodes", found if node is None else found * node.unsqueeze(-1))
 
     return [
         predictor.register_forward_pre_hook(start),

@@ -135,5 +135,7 @@ def test_missing_one_of_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "amazon").symlink_to(amazon.FILE.target.parent)
     monkeypatch.setenv("GSINA_DATA", str(tmp_path))
     monkeypatch.setenv("GSINA_OFFLINE", "1")
-    with pytest.raises(FileNotFoundError, match=r"ind\.cora\.allx .* available are photo\.$"):
+    with pytest.raises(
+        FileNotFoundError, match=r"ind\.cora\.allx .* available are good-cbas, photo\.$"
+    ):
         load_dataset("cora")

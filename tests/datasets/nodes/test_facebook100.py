@@ -113,7 +113,7 @@ def test_schools_that_are_missing(folder: Path) -> None:
     assert DATASETS["facebook100"].at_hand()
     with pytest.raises(FileNotFoundError, match=r"Duke14\.mat is missing, which train_set=2") as e:
         load_dataset("facebook100", train_set=2)
-    assert str(e.value).endswith("; available are facebook100.")
+    assert str(e.value).endswith("; available are facebook100, good-cbas.")
     (folder / "Yale4.mat").unlink()
     assert not DATASETS["facebook100"].at_hand()
     with pytest.raises(FileNotFoundError, match=r"Yale4\.mat is missing.*archive\.org"):

@@ -70,7 +70,9 @@ def test_an_undirected_edge_has_one_score() -> None:
     attention = model("gin").eval()(batch).attention
     assert attention is not None
     assert batch.reverse is not None
-    assert torch.equal(attention.edge, attention.edge[batch.reverse])
+    assert attention.scores is not None
+    assert torch.equal(attention.scores, attention.scores[batch.reverse])
+    torch.testing.assert_close(attention.edge, attention.edge[batch.reverse])
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 10])

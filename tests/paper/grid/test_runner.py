@@ -257,6 +257,10 @@ def test_selecting_cells_by_words():
     table = make_table("gsat").select(["gin", "0.5", "gsina"], [7])
     assert [(cell.row, cell.column) for cell in table.cells] == [("GIN + GSINA", "SPMotif 0.5")]
     assert [job.seed for job in table.cells[0].jobs] == [7]
+    assert {cell.row for cell in make_table("gsat").select(["=GIN"], None).cells} == {"GIN"}
+    assert len({cell.row for cell in make_table("gsat").select(["GIN"], None).cells}) == 3
+    with pytest.raises(ValueError, match="unknown row or column of the table gsat 'gin'"):
+        make_table("gsat").select(["=gin"], None)
     with pytest.raises(
         ValueError, match="unknown row or column of the table gsat 'nonsense'; known: "
     ):

@@ -63,7 +63,7 @@ def test_seeds_that_are_missing_are_shown() -> None:
     page = leaderboard_page(columns, Results(Path("nowhere")))
     assert "| ERM | 1.00 ± 1.00 (2, seeds 2 not run) |" in page
     assert f"`{command('good', 'Motif basis covariate')}`" in page
-    assert command("good", "a b") == "gsina bench good --only 'a b' --results again"
+    assert command("good", "a b") == "gsina bench good --only '=a b' --results again"
 
 
 def test_columns_of_all_benchmarks_are_there_before_anything_is_run(tmp_path: Path) -> None:

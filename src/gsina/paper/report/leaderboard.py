@@ -139,8 +139,8 @@ def leaderboard_page(columns: Sequence[Column], results: Results, findings: str 
         _suites(columns),
         _draws(results),
         "## Every cell\n\nMean ± standard deviation over seeds, the number of seeds in brackets. "
-        "The command runs the column again, from its trials on, into a new folder; `--only` with "
-        "the name of a row, added to it, runs one cell. On the same machine and thread count the "
+        "The command runs the column again, from its trials on, into a new folder; `--only "
+        "'=ROW'`, added to it, runs one cell. On the same machine and thread count the "
         "numbers are the same, bit for bit.\n",
         *(_cells(column) for column in columns if column.counts()),
         _waiting(columns),
@@ -269,7 +269,7 @@ def _cells(column: Column) -> str:
 
 def command(table: str, column: str) -> str:
     """What runs a column again."""
-    return f"gsina bench {table} --only {shlex.quote(column)} --results again"
+    return f"gsina bench {table} --only {shlex.quote('=' + column)} --results again"
 
 
 def _number(summary: Summary) -> str:
@@ -289,7 +289,7 @@ def _waiting(columns: Sequence[Column]) -> str:
             column.label,
             ", ".join(column.missing()),
             f"`gsina bench {next(iter(column.entries.values())).table} --only "
-            f"{shlex.quote(column.label)}`",
+            f"{shlex.quote('=' + column.label)}`",
         ]
         for column in columns
         if not column.counts() and column.entries

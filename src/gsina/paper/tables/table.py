@@ -98,12 +98,17 @@ class Table:
     def select(self, only: Sequence[str], seeds: Sequence[int] | None) -> Table:
         """The cells whose row, column or method contain every word of ``only``.
 
-        What fits best counts alone: the whole name of a row or column, else a whole word of one
-        (``NCI1``, ``IRM``), else a whole word of names of methods, else a part of a word.
+        What fits best counts alone: a whole word of a row or column (``NCI1``, ``IRM``), else a
+        whole word of names of methods, else a part of a word. ``=GIN`` is the row or column of just
+        that name.
         """
         cells = list(self.cells)
         names = sorted({cell.row for cell in cells} | {cell.column for cell in cells})
         for word in only:
+            if word.startswith("="):
+                check_name(word[1:], names, f"row or column of the table {self.name}")
+                cells = [cell for cell in cells if word[1:] in (cell.row, cell.column)]
+                continue
             if not word.strip() or not any(_inside(cell, word.lower()) for cell in self.cells):
                 check_name(word, names, f"row or column of the table {self.name}")
             fits = next(
@@ -119,10 +124,6 @@ class Table:
         if seeds is not None:
             cells = [replace(cell, seeds=tuple(seeds)) for cell in cells]
         return replace(self, cells=tuple(cells))
-
-
-def _is_name(cell: Cell, word: str) -> bool:
-    return word in (cell.row.lower(), cell.column.lower())
 
 
 def _in_names(cell: Cell, word: str) -> bool:
@@ -142,4 +143,4 @@ def _whole_in(text: str, word: str) -> bool:
 
 
 #: How a word may fit a cell, the closest first; if none does for any cell, as a part of a word.
-FITS = (_is_name, _in_names, _is_method)
+FITS = (_in_names, _is_method)
