@@ -173,6 +173,7 @@ class HubServer:
             return 404 if may else 401, found, b"{}"
         siblings = [{"rfilename": file} for file in self.repositories[name].commits[found]]
         about = {"id": name, "modelId": name, "sha": found, "siblings": siblings, "tags": []}
+        about["private"] = self.repositories[name].private
         return 200, {}, json.dumps(about).encode()
 
     def _file(

@@ -111,7 +111,11 @@ ROOMS = (
         "Trained models",
         "What a folder of a model holds, and what it can do.",
         (),
-        ("gsina.models.model.Model", "gsina.models.uncertainty.coverage.measure_coverage"),
+        (
+            "gsina.models.model.Model",
+            "gsina.models.uncertainty.coverage.measure_coverage",
+            "gsina.models.hub.push_model",
+        ),
     ),
     Room(
         "explain",

@@ -103,8 +103,15 @@ def test_fingerprints_of_training_molecules_stay_here(hub: HubServer, model: Mod
     assert torch.equal(found.states, known.states)
 
 
+def test_a_public_repository_is_not_taken_for_a_private_one(hub: HubServer, model: Model) -> None:
+    push_model(model, "me/motifs", private=False)
+    with pytest.raises(InputError, match="everybody can see it"):
+        push_model(model, "me/motifs")
+    push_model(model, "me/motifs", private=False)
+
+
 def test_a_repository_that_holds_something_else(hub: HubServer, model: Model) -> None:
-    hub.repositories["me/other"] = Repository(files={"pytorch_model.bin": b"..."})
+    hub.repositories["me/other"] = Repository(True, files={"pytorch_model.bin": b"..."})
     with pytest.raises(InputError, match="hf://me/other holds 2 files and no model of gsina"):
         push_model(model, "me/other")
     assert "model.json" not in hub.repositories["me/other"].files

@@ -75,3 +75,26 @@ def test_who_looks_at_messages_still_sees_them() -> None:
     torch.testing.assert_close(nested, embed(network, batch, weight * weight))
     network.layers[0].explain = True
     assert not takes_weights(network)
+
+
+def test_hooks_on_layers_are_called_with_weights_too() -> None:
+    network, batch = make("gin", 0)
+    called: list[int] = []
+    handle = network.layers[0].register_forward_hook(lambda *_: called.append(1))
+    assert not takes_weights(network)
+    embed(network, batch, torch.ones(batch.num_edges))
+    assert called == [1]
+    handle.remove()
+    assert takes_weights(network)
+
+
+def test_a_subclass_whose_forward_takes_no_weights_is_weighed_by_hooks() -> None:
+    class Mine(BACKBONES["gin"]):  # type: ignore[misc]
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return super().forward(x, edge_index)  # type: ignore[no-any-return]
+
+    torch.manual_seed(0)
+    network, batch = Mine(tiny.FEATURES, hidden_channels=20).eval(), tiny.whole(tiny.motifs(3))
+    assert not takes_weights(network)
+    weight = torch.rand(batch.num_edges)
+    assert not torch.equal(embed(network, batch, weight), embed(network, batch))

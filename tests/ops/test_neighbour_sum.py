@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from gsina.ops import adjacency as adjacency_module
 from gsina.ops import neighbour_sum as sums
 from gsina.ops import pair_scores as scores
 from gsina.ops.adjacency import adjacency
+from gsina.ops.compiled import kernels_for_memory, torch_alone
 from gsina.ops.neighbour_sum import message_sum, neighbour_sum
 from gsina.ops.pair_scores import pair_scores
 
@@ -142,3 +144,22 @@ def test_messages_that_are_no_numbers_stay_so() -> None:
 def test_an_edge_to_no_node_is_an_error() -> None:
     with pytest.raises((IndexError, RuntimeError), match="out of"):
         message_sum(torch.zeros(2, 4), torch.tensor([[0], [2]]), torch.ones(1))
+
+
+def test_a_second_derivative_is_right_or_refused() -> None:
+    """By the weights of a penalty on the gradient of the states, as PyG's messages have it."""
+    edge_index = graph(6, 12)
+    h, weight = (draw(6, 4).float().detach(), draw(12, seed=1).float().detach())
+    found = []
+    for alone in (True, False):
+        states, weights = h.clone().requires_grad_(), weight.clone().requires_grad_()
+        with torch_alone() if alone else nullcontext():
+            summed = message_sum(states, edge_index, weights).pow(2).sum()
+            (grad,) = torch.autograd.grad(summed, states, create_graph=True)
+        again = grad.pow(2).sum()
+        if not alone and kernels_for_memory() is not None:
+            with pytest.raises(RuntimeError, match="differentiated again"):
+                torch.autograd.grad(again, weights)
+            return
+        found.append(torch.autograd.grad(again, weights)[0])
+    torch.testing.assert_close(*found)

@@ -194,10 +194,14 @@ def _conclude(plan: PlannedRun, finished: Run) -> None:
             f"{result['seconds_per_epoch']:.1f} s per epoch"
         )
     elif result["best_epoch"] < 0:
-        first = plan.recipe.selection.first_epoch + 1
+        from gsina.models.plan import first_epoch
+
+        method = plan.recipe.method
+        own = first_epoch(method.name, method.options)
+        first = max(plan.recipe.selection.first_epoch, own) + 1
         show.say(
             f"no epoch could be selected (the rule {result['selection']} counts from epoch "
-            f"{first}), so these are the last weights."
+            f"{first}), so these are the last weights; train longer for a selected one."
         )
     else:
         show.say(

@@ -324,6 +324,7 @@ def _trackers(out: Path, asked: list[str] | None, resume: bool) -> tuple[str, ..
     for name in read_tracked(out):
         try:
             found.append(check_tracker(name))
+            show.say(f"told to {name}, as the run began; --track chooses others")
         except InputError as missing:
             show.say(f"note: this session is not tracked by {name}: {missing}")
     return tuple(found)

@@ -21,6 +21,8 @@ from gsina.ops.shared import is_shared, total
 #: Marks a setting that was added when there were runs without it, whose default is what these did:
 #: ``budget: float | None = field(default=None, metadata=LATER)``.
 LATER = {"later": True}
+#: Draws whose mean no further one would change.
+MOST_DRAWS = 10_000
 
 
 def settings_text(config: Any) -> str:
@@ -168,6 +170,12 @@ class PlainMethod(Method):
 
 def _as_batch(batch: Any) -> Batch:
     return batch if isinstance(batch, Batch) else Batch.from_pyg(batch)
+
+
+def check_draws(name: str, draws: int) -> None:
+    """Refuse more draws than could change their mean; a model with them would never answer."""
+    if draws > MOST_DRAWS:
+        raise InputError(f"{name} must be at most {MOST_DRAWS:,}, got {draws}.")
 
 
 def task_loss(logits: Tensor, batch: Batch, task: Task, reduction: str = "mean") -> Tensor:

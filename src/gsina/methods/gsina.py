@@ -14,7 +14,7 @@ from gsina.errors import InputError, check_name, check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import LATER, Method, Output, task_loss
+from gsina.methods.base import LATER, Method, Output, check_draws, task_loss
 from gsina.methods.parts.refit import hard_part
 from gsina.methods.parts.splitting import with_features
 from gsina.nn.attention import (
@@ -32,9 +32,6 @@ from gsina.ops.alignment import alignment_loss
 from gsina.ops.budget import Budget, both_given
 from gsina.ops.connectivity import edge_connectivity_loss
 from gsina.ops.soft_top_r import Regulariser, Solver
-
-#: Draws whose mean no further one would change: a model that asks for more would never answer.
-MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -125,8 +122,7 @@ class GSINAConfig:
         check_name(self.node, ("auto", *NODE_ATTENTIONS), "node attention")
         check_transport(self.transport, self.regulariser, self.solver)
         check_range(self, "be 0 or more", "connectivity", "test_draws", "alignment")
-        if self.test_draws > MOST_DRAWS:
-            raise InputError(f"test_draws must be at most {MOST_DRAWS:,}, got {self.test_draws}.")
+        check_draws("test_draws", self.test_draws)
         check_range(self, "be 1 or more", "anneal_epochs")
         if self.predictor_layers is not None:
             check_range(self, "be 1 or more", "predictor_layers")

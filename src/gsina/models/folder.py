@@ -266,7 +266,7 @@ def _architecture(values: dict[str, Any]) -> Architecture:
 
 def _calibration(values: dict[str, Any]) -> Calibration:
     made = Calibration(**{name: tuple(map(float, given)) for name, given in values.items()})
-    numbers = (*made.temperature, *made.offset, *made.cut)
+    numbers = (*made.temperature, *made.offset, *made.cut, *made.share)
     if not all(map(math.isfinite, numbers)) or min(made.temperature, default=0.0) <= 0:
         raise ValueError("its calibration has a temperature or a number that no training gives")
     return made

@@ -135,7 +135,13 @@ def push_model(
         with _sentences(str(name)):
             api = hub.HfApi()
             url = str(api.create_repo(repo, private=private, exist_ok=True))
-            known = {one.rfilename for one in api.model_info(repo, revision=revision).siblings}
+            there = api.model_info(repo, revision=revision)
+            if private and there.private is False:
+                raise InputError(
+                    f"{name} is there and everybody can see it; choose another name, or push with "
+                    "--public."
+                )
+            known = {one.rfilename for one in there.siblings}
             if known - ALWAYS and META not in known and not force:
                 raise InputError(
                     f"{name} holds {len(known)} files and no model of gsina; choose another name, "
@@ -207,6 +213,6 @@ def _unreachable(name: str, error: Exception) -> str:
     while cause.__cause__ is not None:
         cause = cause.__cause__
     return (
-        f"the hub cannot be reached for {name} ({reason_of(cause)}); check the network, or load a "
-        "folder of your own."
+        f"the hub cannot be reached for {name} ({reason_of(cause)}); check the network, and try "
+        "again."
     )

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from gsina.errors import InputError, readable
 
 #: ``hf://user/name@revision``; of a `Path` one slash is left.
-_NAME = re.compile(r"hf:/{1,2}(?P<repo>[^@]*)(?:@(?P<revision>.+))?", re.DOTALL)
+_NAME = re.compile(r"hf:/{1,2}(?P<repo>[^@]*)(?:@(?P<revision>.*))?", re.DOTALL)
+_REVISION = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 
 
@@ -32,7 +33,13 @@ def hub_name(given: Path | str) -> HubName | None:
     found = _NAME.fullmatch(str(given))
     if found is None:
         return None
-    return HubName(check_repository(found["repo"]), found["revision"])
+    revision = found["revision"]
+    if revision is not None and not _REVISION.fullmatch(revision):
+        raise InputError(
+            f"got the revision {readable(revision)!r} of a model on the hub, expected the name of "
+            "a branch or tag, or a commit, such as hf://user/name@main."
+        )
+    return HubName(check_repository(found["repo"]), revision)
 
 
 def check_repository(name: str) -> str:

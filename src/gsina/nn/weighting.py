@@ -95,6 +95,8 @@ def takes_weights(network: nn.Module) -> bool:
     """
     if not getattr(network, "weighs_edges", False):
         return False
+    if "edge_weight" not in forward_names(network).named:  # a subclass with a forward of its own
+        return False
     layers: Any = network.layers
     return torch.compiler.is_compiling() or not any(map(_is_watched, layers))
 
@@ -104,11 +106,14 @@ def _is_watched(layer: nn.Module) -> bool:
     return bool(own.get("_explain")) or any(map(own.get, _HOOKS))
 
 
-#: Where PyG keeps what is called around the messages of a layer.
-_HOOKS = tuple(
-    f"_{part}_forward_{when}hooks"
-    for part in ("propagate", "message", "aggregate", "message_and_aggregate")
-    for when in ("pre_", "")
+#: Where PyG keeps what is called around the messages of a layer, and torch what around the layer.
+_HOOKS = (
+    *(
+        f"_{part}_forward_{when}hooks"
+        for part in ("propagate", "message", "aggregate", "message_and_aggregate")
+        for when in ("pre_", "")
+    ),
+    *("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"),
 )
 
 

@@ -99,7 +99,7 @@ def _compiled_sum(
     found = torch.empty_like(given[0])  # type: ignore[arg-type]
     if library.gsina_message_sum(number, nodes, width, *pointers(edge_index, *given, found)):
         return None
-    return _MessageSum.apply(h, weight, edges, (edge_index, *given), found)  # type: ignore[no-any-return,no-untyped-call]
+    return _MessageSum.apply(h, weight, edges, (edge_index, scale), found)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _MessageSum(torch.autograd.Function):
@@ -109,13 +109,18 @@ class _MessageSum(torch.autograd.Function):
     def forward(
         ctx: Any, h: Tensor, weight: Tensor, edges: Tensor | None, given: Any, found: Tensor
     ) -> Tensor:
-        ctx.save_for_backward(*given)
+        # The inputs themselves, so that a second derivative by any of them is noticed.
+        ctx.save_for_backward(h, weight, edges, *given)
         return found
 
     @staticmethod
     @once
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        edge_index, h, weight, edges, scale = ctx.saved_tensors
+        *saved, edge_index, scale = ctx.saved_tensors
+        h, weight, edges = (None if one is None else one.detach().contiguous() for one in saved)
+        scale = None if scale is None else scale.detach().contiguous()
+        assert h is not None
+        assert weight is not None
         of_h, of_weight = torch.empty_like(h), torch.empty_like(weight)
         of_edges = None if edges is None else torch.empty_like(edges)
         given = pointers(edge_index, h, weight, edges, scale, grad.contiguous())

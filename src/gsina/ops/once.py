@@ -53,6 +53,6 @@ class _NotAgain(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> None:
         raise RuntimeError(
-            "this gradient can be taken once, and here it is differentiated again; second "
-            "derivatives of attention need scorer='plain' inside gsina.ops.compiled.torch_alone()."
+            "this gradient can be taken once, and here it is differentiated again; for second "
+            "derivatives work inside gsina.ops.compiled.torch_alone(), with scorer='plain'."
         )

@@ -126,13 +126,15 @@ class _CompiledScores(torch.autograd.Function):
         known: tuple[Tensor, Tensor, Tensor],
         scores: Tensor,
     ) -> Tensor:
-        ctx.save_for_backward(h, last_weight.contiguous(), *known)
+        # All inputs, so that a second derivative by any of them is noticed.
+        ctx.save_for_backward(h, last_weight, *known, first_weight, first_bias)
         return scores
 
     @staticmethod
     @once
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        h, last, edge_index, table, stacked = ctx.saved_tensors
+        h, last, edge_index, table, stacked, *_ = ctx.saved_tensors
+        last = last.contiguous()
         (nodes, width), units = h.shape, last.numel()
         of_table, grad = torch.empty_like(table), grad.contiguous()
         of_last, of_bias = torch.empty_like(last), table.new_empty(units)

@@ -58,8 +58,8 @@ class FoundRun:
 
     @property
     def rank(self) -> float:
-        """Smaller is better: the test score, or that of validation; without one the worst."""
-        score = self.validation if self.test is None else self.test
+        """Smaller is better: by validation, which may choose, else by test; else the worst."""
+        score = self.test if self.validation is None else self.validation
         if score is None:
             return math.inf
         larger = self.metric not in METRICS or METRICS[self.metric].larger_is_better

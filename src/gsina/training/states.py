@@ -26,13 +26,15 @@ class Seen:
 
     states: Tensor | None = None
     nodes: Tensor | None = None
-    _passes: int = 0
+
+    def __init__(self) -> None:
+        self._passes = {"states": 0, "nodes": 0}
 
     def keep(self, name: Literal["states", "nodes"], values: Tensor) -> None:
         """One more pass through the layer."""
         before: Tensor | None = getattr(self, name)
-        self._passes = 1 if before is None else self._passes + 1
-        mean = values if before is None else before + (values - before) / self._passes
+        self._passes[name] = 1 if before is None else self._passes[name] + 1
+        mean = values if before is None else before + (values - before) / self._passes[name]
         setattr(self, name, mean)
 
     def take(self, rows: int, nodes: int) -> tuple[Tensor | None, Tensor | None]:

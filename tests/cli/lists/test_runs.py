@@ -41,7 +41,7 @@ def test_order_and_choice(gsina: Invoke, tmp_path: Path) -> None:
 
 
 def test_bad_input(gsina: Invoke) -> None:
-    assert "there are no runs in or below ." in gsina("runs").output
+    assert "there are no runs in . or below." in gsina("runs").output
     for options, sentence in (
         (("nowhere",), "there is no folder nowhere"),
         (("--sort", "scor"), "did you mean 'score'?"),

@@ -87,7 +87,7 @@ def runs(
         show.console.print_json(to_json([_row(one) for one in found]))
     elif not found:
         which = " that fit" if wanted else ""
-        show.say(f"there are no runs{which} in or below {folder}.")
+        show.say(f"there are no runs{which} in {folder} or below.")
     else:
         show.console.print(_table(found, folder))
         _tell_problems(found)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gsina.errors import InputError, Note, reason_of
-from gsina.files import parse_json, save_json
+from gsina.files import load_text, parse_json, save_json
 from gsina.listeners.base import Beginning, Ending, Listener
 
 #: In the folder of a run: the trackers that it is told to, and how they call it.
@@ -108,7 +108,7 @@ def read_tracked(folder: Path) -> dict[str, str | None]:
         folder: The folder of the run.
     """
     try:
-        found = parse_json((folder / TRACKED).read_text(encoding="utf-8"))
+        found = parse_json(load_text(folder / TRACKED))
     except (OSError, ValueError):
         return {}
     if not isinstance(found, dict):

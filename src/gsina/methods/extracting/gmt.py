@@ -12,7 +12,7 @@ from gsina.errors import check_range
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.methods.base import Output, task_loss
+from gsina.methods.base import Output, check_draws, task_loss
 from gsina.methods.extracting.gsat import GSAT, GSATConfig, information_loss
 from gsina.nn.attention import Attention
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
@@ -57,6 +57,7 @@ class GMTSamConfig(GMTLinConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range(self, "be 1 or more", "draws")
+        check_draws("draws", self.draws)
         check_range(self, "lie in (0, 1]", "keep")
         if self.refit_epoch is not None:
             check_range(self, "be 1 or more", "refit_epoch")

@@ -25,12 +25,12 @@ PICTURE = "img/leaderboard.svg"
 
 HEADER = """# Leaderboard
 
-{findings}Methods are ranked over all columns of four benchmarks: the TU sets with a size shift,
-DrugOOD (EC50), the motifs of the CIGA benchmark, and GOOD, rebuilt ([good.md](good.md)). On each,
-every method has as many trials as any other, and the trial that is best on validation data decides.
-*Recommended* is the recipe of [what decides](what-decides.md), which was chosen on other data; the
-other rows have the network of the benchmark. The page is written by `gsina report`; every number
-comes from a file in `results/runs/`.
+{findings}Methods are to be ranked over the columns of four benchmarks: the TU sets with a size
+shift, DrugOOD (EC50), the motifs of the CIGA benchmark, and GOOD, rebuilt ([good.md](good.md)). On
+each, every method has as many trials as any other, and the trial that is best on validation data
+decides. *Recommended* is the recipe of [what decides](what-decides.md), which was chosen on other
+data; the other rows have the network of the benchmark. The page is written by `gsina report`; every
+number comes from a file in `results/runs/`.
 """
 
 
@@ -172,9 +172,9 @@ def _overall(ranking: Ranking, columns: Sequence[Column], counted: Sequence[Colu
         if name not in ranked
     }
     lines = [
-        f"## Over all benchmarks\n\n{count} First is **{first.method}**, with a mean rank of "
-        f"{first.rank:.2f}. Ranks and wins are among the {len(ranked)} methods that have a number "
-        "in each of these columns.\n",
+        f"## Over all benchmarks\n\n{count} Among the {len(ranked)} methods that have a "
+        f"number in each of these columns, and only among them, **{first.method}** is first, with "
+        f"a mean rank of {first.rank:.2f}.\n",
         f"![Mean ranks; a bar joins methods that are not told apart]({PICTURE})\n",
         markdown_table(("", "method", "mean rank", "95 % interval", "wins"), rows),
         "The interval is over draws of columns with replacement, so it says how much the choice of "
