@@ -65,3 +65,18 @@ def test_other_processes_and_old_checkpoints() -> None:
         warnings.simplefilter("error")
         note_other_rounding([{"sessions": [now]}], now)
         note_other_rounding([{"sessions": [{"hardware": {}}]}, {}], now)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"sessions": 3},
+        {"sessions": ["x"]},
+        {"sessions": [{"hardware": []}]},
+        {"sessions": [{"hardware": {"device": ["cpu"]}}]},
+    ],
+)
+def test_sessions_of_any_shape_are_no_traceback(kept: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        note_other_rounding([kept], provenance(torch.device("cpu"), 1))

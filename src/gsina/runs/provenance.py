@@ -47,8 +47,10 @@ def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -
         before: What has happened in its trainings so far, as their checkpoints have it.
         now: The session that goes on.
     """
-    sessions = [session for progress in before for session in progress.get("sessions", [])]
-    old = sessions[-1].get("hardware", {}) if sessions else {}
+    kept = [progress.get("sessions") for progress in before]  # of a file that may hold anything
+    sessions = [one for part in kept if isinstance(part, list) for one in part]
+    last = sessions[-1].get("hardware") if sessions and isinstance(sessions[-1], dict) else None
+    old = last if isinstance(last, dict) else {}
     new = now["hardware"]
     changed = [
         f"{name} {old[name]}, now {new[name]}"
@@ -57,7 +59,7 @@ def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -
     ]
     if changed:
         text = "; ".join(changed)
-        elsewhere = "device" in old and old["device"].split(":")[0] != new["device"].split(":")[0]
+        elsewhere = "device" in old and _kind(old) != _kind(new)
         how = "in noise and rounding" if elsewhere else "by rounding"
         warnings.warn(
             Note(
@@ -66,6 +68,10 @@ def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -
             ),
             stacklevel=2,
         )
+
+
+def _kind(hardware: dict[str, Any]) -> str:
+    return str(hardware["device"]).split(":")[0]
 
 
 def _cpu() -> str:

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.io import savemat
+from scipy.sparse import csc_matrix
 
 from gsina.datasets.raw import compressed_files
 from gsina.datasets.raw.compressed_files import check_mat, open_npz, read_gzip, read_npy
@@ -79,4 +82,24 @@ def test_a_small_mat_file_that_would_become_large_is_refused(
     check_mat(path)
     monkeypatch.setattr(compressed_files, "LARGEST", 1 << 16)
     with pytest.raises(InputError, match=r"a\.mat would take more than .* when it is unpacked"):
+        check_mat(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_parts_of_a_mat_file_that_are_no_numbers(tmp_path: Path, packed: bool) -> None:
+    """SciPy's reader ends the process at a kind that it does not know."""
+    path = tmp_path / "a.mat"
+    savemat(path, {"A": csc_matrix(np.eye(3)), "local_info": np.ones((3, 7))})
+    check_mat(path)
+    savemat(path, {"A": np.ones((3, 3))}, do_compression=packed)
+    check_mat(path)
+    part = struct.pack("<II", 55, 0)
+    array = struct.pack("<II", 14, len(part)) + part
+    content = zlib.compress(array) if packed else array
+    body = struct.pack("<II", 15, len(content)) + content if packed else content
+    path.write_bytes(path.read_bytes()[:128] + body)
+    with pytest.raises(ValueError, match="kind 55, expected numbers"):
+        check_mat(path)
+    path.write_bytes(path.read_bytes()[:128] + struct.pack("<II", 1, 0))
+    with pytest.raises(ValueError, match="kind 1, expected arrays"):
         check_mat(path)

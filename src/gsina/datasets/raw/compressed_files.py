@@ -19,8 +19,10 @@ from gsina.errors import InputError
 
 #: Most bytes that a file of a dataset may take when it is unpacked.
 LARGEST = 1 << 31
-#: The kind of a part of a ``.mat`` file that is packed by zlib.
-PACKED_PART = 15
+#: Kinds of parts of a ``.mat`` file: an array, and one that is packed by zlib.
+ARRAY_PART, PACKED_PART = 14, 15
+#: Kinds of numbers inside an array; SciPy's reader ends the process at others.
+NUMBERS = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13}
 
 
 def read_gzip(path: Path) -> bytes:
@@ -107,13 +109,14 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def check_mat(path: Path) -> None:
-    """Refuse a ``.mat`` file that would take too much memory when it is unpacked.
+    """Refuse a ``.mat`` file that is no arrays of numbers, or too large when it is unpacked.
 
     Of its version 5, which is a header of 128 bytes and then parts with their kind and length; what
     is packed is unpacked here and thrown away.
 
     Raises:
         InputError: If it is too large.
+        ValueError: If a part is something else.
     """
     total = 0
     with path.open("rb") as file:
@@ -123,15 +126,33 @@ def check_mat(path: Path) -> None:
             if kind != PACKED_PART:
                 total += length
                 _check_size(path, total)
-                file.seek(length, 1)
+                if kind != ARRAY_PART:
+                    raise ValueError(f"a part is of kind {kind}, expected arrays")
+                _check_parts(file.read(length), form)
                 continue
-            unpack, left = zlib.decompressobj(), length
+            unpack, left, content = zlib.decompressobj(), length, bytearray()
             while left > 0 and (block := file.read(min(left, 1 << 16))):
                 left -= len(block)
                 while block:
-                    total += len(unpack.decompress(block, 1 << 20))
-                    _check_size(path, total)
+                    content += unpack.decompress(block, 1 << 20)
+                    _check_size(path, total + len(content))
                     block = unpack.unconsumed_tail
+            total += len(content)
+            if content[:4] != struct.pack(f"{form}I", ARRAY_PART):
+                raise ValueError("a packed part is no array")
+            _check_parts(content[8:], form)
+
+
+def _check_parts(content: bytes | bytearray, form: str) -> None:
+    """Refuse an array of a ``.mat`` file with a part that is no list of numbers."""
+    at = 0
+    while at + 8 <= len(content):
+        kind, length = struct.unpack_from(f"{form}II", content, at)
+        if kind >> 16:  # short ones have their length beside the kind
+            kind, length = kind & 0xFFFF, 0
+        if kind not in NUMBERS:
+            raise ValueError(f"a part of an array is of kind {kind}, expected numbers")
+        at += 8 + -(-length // 8) * 8
 
 
 @contextmanager
