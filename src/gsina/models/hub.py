@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gsina.errors import DownloadError, InputError, MissingPackageError, Note, reason_of
-from gsina.files import parse_json, save_text
+from gsina.files import load_text, parse_json, save_text
 from gsina.models.card import hub_card
 from gsina.models.folder import CARD, META, WEIGHTS, save_model
 from gsina.models.hub_name import HubName, check_repository, hub_name
@@ -59,7 +59,7 @@ def fetch_model(name: HubName) -> Path:
         _check_sizes(hub, name)
         meta = Path(hub.hf_hub_download(name.repo, META, revision=name.revision))
     try:
-        known = parse_json(meta.read_bytes())
+        known = parse_json(load_text(meta))
     except ValueError:
         known = None
     if not isinstance(known, dict) or not isinstance(known.get("format"), int):
@@ -84,7 +84,7 @@ def _check_sizes(hub: Any, name: HubName) -> None:
         except problems.HfHubHTTPError:
             raise
         except Exception:
-            return  # no network: what is in the cache has been checked
+            return  # no network, whatever its library raises; the file is checked again when read
     if sizes[META] > LARGEST_META:
         raise InputError(
             f"{name} holds no model of gsina: its {META} has {sizes[META]:,} bytes; check the name."
