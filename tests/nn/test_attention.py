@@ -16,7 +16,6 @@ from gsina.graphs.batch import Batch
 from gsina.nn.attention import (
     Attention,
     GraphSinkhornAttention,
-    node_attention,
     standardise,
 )
 from gsina.ops.edges import reverse_edges
@@ -231,25 +230,6 @@ def test_standardise_against_a_loop() -> None:
             expected = (mine - mine.mean()) / mine.std()
             torch.testing.assert_close(found[batch.edge_graph == g], expected)
         assert bool(found[batch.edge_graph == g].isfinite().all())
-
-
-@pytest.mark.parametrize("how", ["max", "mean"])
-def test_node_attention_against_a_loop(how: str) -> None:
-    batch, _ = example()
-    edge = torch.rand(batch.num_edges)
-    found = node_attention(edge, batch.edge_index, batch.num_nodes, 0.3, how)
-    assert found is not None
-    for node in range(batch.num_nodes):
-        around = [
-            float(weight)
-            for end in batch.edge_index
-            for other, weight in zip(end.tolist(), edge, strict=True)
-            if other == node
-        ]
-        expected = 0.3
-        if around:
-            expected = max(around) if how == "max" else sum(around) / len(around)
-        assert float(found[node]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_isolated_nodes_weigh_the_ratio() -> None:

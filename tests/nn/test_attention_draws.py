@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from attention_cases import H, example, run
-from gsina.nn.attention import Attention, GraphSinkhornAttention, node_attention
+from gsina.nn.attention import Attention, GraphSinkhornAttention
+from gsina.nn.node_weights import node_attention
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
 

@@ -8,7 +8,7 @@ import torch
 
 from gsina.errors import InputError
 from gsina.graphs.packed import PackedGraphs
-from gsina.nn.attention import node_attention
+from gsina.nn.node_weights import node_attention
 from gsina.ops.budget import Budget
 from gsina.ops.soft_top_r import soft_top_r
 from gsina.training.evaluate import Predictions

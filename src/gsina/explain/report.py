@@ -294,9 +294,10 @@ def edge_word(model: Model) -> str:
 
 
 def _temperature(attention: object, config: object) -> float:
-    """The temperature that the model has now, which may not be the one it started with."""
-    start = getattr(config, "temperature", 1.0)
-    return attention.temperature if isinstance(attention, GraphSinkhornAttention) else float(start)
+    """The temperature of the weights that are shown, which may not be the one training had."""
+    if isinstance(attention, GraphSinkhornAttention):
+        return attention.evaluation_temperature
+    return float(getattr(config, "temperature", 1.0))
 
 
 def _solved_by_graph(model: Model) -> bool:

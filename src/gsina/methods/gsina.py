@@ -17,15 +17,15 @@ from gsina.graphs.task import Task
 from gsina.methods.base import LATER, Method, Output, check_draws, task_loss
 from gsina.methods.parts.refit import hard_part
 from gsina.methods.parts.splitting import with_features
-from gsina.nn.attention import (
-    NODE_ATTENTIONS,
-    SCOPES,
-    Attention,
-    GraphSinkhornAttention,
-    NodeAttention,
-    Scope,
+from gsina.nn.attention import SCOPES, Attention, GraphSinkhornAttention, Scope
+from gsina.nn.checks import (
+    Transport,
+    check_expected,
+    check_lowest_ratio,
+    check_numbers,
+    check_transport,
 )
-from gsina.nn.checks import Transport, check_lowest_ratio, check_numbers, check_transport
+from gsina.nn.node_weights import NODE_ATTENTIONS, NodeAttention
 from gsina.nn.predictor import NetworkSpec, Predictor, embed
 from gsina.nn.scorer import SCORERS
 from gsina.ops.alignment import alignment_loss
@@ -80,6 +80,9 @@ class GSINAConfig:
             evenly from this one to 1, so that one model answers at any budget: edges must come in
             the order of their worth, and the level of the weights tells nothing about the graph.
             Evaluation has the ratio or the budget. Not beside an initial ratio or budget.
+        expected: Whether evaluation has the weights that edges have on average over the noise of
+            training (:attr:`~gsina.nn.GraphSinkhornAttention.evaluation_temperature`), in place of
+            those without noise, which are sharper than what the predictor has learnt from.
         alignment: Coefficient of :func:`~gsina.ops.alignment.alignment_loss`, which presses the
             lowest weights of a graph to a small number; 0 for none.
         refit_epoch: The epoch, counted from 0, from which on the extractor is frozen, the subgraph
@@ -109,6 +112,7 @@ class GSINAConfig:
     initial_ratio: float | None = field(default=None, metadata=LATER)
     initial_budget: float | None = field(default=None, metadata=LATER)
     lowest_ratio: float | None = field(default=None, metadata=LATER)
+    expected: bool = field(default=False, metadata=LATER)
     alignment: float = field(default=0.0, metadata=LATER)
     refit_epoch: int | None = field(default=None, metadata=LATER)
 
@@ -131,6 +135,7 @@ class GSINAConfig:
         if self.refit_epoch is not None:
             check_range(self, "be 1 or more", "refit_epoch")
         check_lowest_ratio(self.lowest_ratio, self.scope)
+        check_expected(self.expected, self.transport, self.regulariser)
         for name, kind in (("initial_ratio", "ratio"), ("initial_budget", "budget")):
             value = getattr(self, name)
             if value is not None:
@@ -255,6 +260,7 @@ class GSINA(Method):
             iterations=config.iterations,
             hard=config.hard,
             lowest_ratio=config.lowest_ratio,
+            expected=config.expected,
             transport=config.transport,
         )
         if config.final_temperature is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, NamedTuple, Self
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from gsina.errors import InputError, check_name
 from gsina.nn.checks import (
     Transport,
+    check_expected,
     check_graph,
     check_lowest_ratio,
     check_numbers,
@@ -17,6 +19,7 @@ from gsina.nn.checks import (
     check_scores,
     check_transport,
 )
+from gsina.nn.node_weights import NODE_ATTENTIONS, NodeAttention, node_attention
 from gsina.nn.scorer import make_scorer
 from gsina.ops.budget import Budget, both_given
 from gsina.ops.compiled import Graphs, attend, is_torch_alone
@@ -39,9 +42,7 @@ from gsina.ops.solvers.quadratic import quadratic_weights
 from gsina.ops.triton import attention as triton
 
 Scope = Literal["graph", "batch"]
-NodeAttention = Literal["max", "mean", "none"]
 SCOPES = ("graph", "batch")
-NODE_ATTENTIONS = ("max", "mean", "none")
 #: Added to the variance where the released code adds nothing, and has NaN for equal scores.
 NO_EPS = 1e-30
 
@@ -99,6 +100,9 @@ class GraphSinkhornAttention(nn.Module):
             probabilities and their gradient, and as many edges as these add up to, or one more.
         lowest_ratio: If given, training draws the share of every graph, evenly from this one to 1,
             so that one model knows all shares. Only with ``scope="graph"``.
+        expected: Whether evaluation has the weights that edges have on average over the noise of
+            training, in place of those without noise; see :attr:`evaluation_temperature`. Only for
+            the entropic regulariser and the exact transport.
         transport: ``exact``, or ``padded`` to reproduce numbers of the released research code: its
             plans are padded to the longest graph of the batch, see
             :mod:`gsina.ops.solvers.padded`, so that a graph's weights hang on its batch and do not
@@ -126,6 +130,7 @@ class GraphSinkhornAttention(nn.Module):
         eps: float = 1e-6,
         hard: bool = False,
         lowest_ratio: float | None = None,
+        expected: bool = False,
         transport: Transport = "exact",
     ) -> None:
         super().__init__()
@@ -148,6 +153,7 @@ class GraphSinkhornAttention(nn.Module):
         self.eps = eps
         self.hard = hard
         self.lowest_ratio = check_lowest_ratio(lowest_ratio, scope)
+        self.expected = check_expected(expected, transport, regulariser)
 
     @property
     def temperature(self) -> float:
@@ -161,6 +167,19 @@ class GraphSinkhornAttention(nn.Module):
             self._temperature = value
         else:
             self.saved_temperature.fill_(value)
+
+    @property
+    def evaluation_temperature(self) -> float:
+        """Softness of the weights in evaluation; with ``expected`` it makes up for the noise.
+
+        Gumbel noise adds a number of variance v = (2 sigma / tau)^2 pi^2 / 6 to the logit a of a
+        weight, and the mean of sigmoid(a + noise) is nearly sigmoid(a / sqrt(1 + pi v / 8)): mean
+        weights are those of the temperature sqrt(tau^2 + pi^3 sigma^2 / 12). At tau itself, weights
+        without noise are sharper than what a predictor has learnt from.
+        """
+        if not self.expected:
+            return self.temperature
+        return math.hypot(self.temperature, self.noise * math.sqrt(math.pi**3 / 12))
 
     def save_temperature(self) -> None:
         """Make the temperature part of the state, for those who change it in training."""
@@ -288,11 +307,12 @@ class GraphSinkhornAttention(nn.Module):
         noise = self._negative_noise(scores, uniform) if drawn and self.noise > 0 else None
         groups, edge_index, reverse, num_nodes = graphs
         hard = self.hard and drawn
+        temperature = self.temperature if drawn else self.evaluation_temperature
         found = None
         if self._is_compiled():
             known: dict[str, Any] = {
                 "ratio": ratio,
-                "temperature": self.temperature,
+                "temperature": temperature,
                 "noise": noise,
                 "sigma": self.noise,
                 "eps": self.eps,
@@ -311,7 +331,7 @@ class GraphSinkhornAttention(nn.Module):
                 standard,
                 _per_group(ratio, groups, standard),
                 groups,
-                temperature=self.temperature,
+                temperature=temperature,
                 sweeps=self.iterations,
                 noise=None if noise is None else -noise,
                 sigma=self.noise,
@@ -321,7 +341,8 @@ class GraphSinkhornAttention(nn.Module):
             edge = symmetrise(weights, reverse)
         else:
             standard = standardise(symmetrise(scores, reverse), groups, self.eps)
-            edge = self._weights(self._disturb(standard, noise, reverse), groups, ratio)
+            edge = self._disturb(standard, noise, reverse)
+            edge = self._weights(edge, groups, ratio, temperature)
         if hard:
             places = None if uniform is None else (uniform.order, uniform.group[: groups.num])
             taken = systematic_sample(edge, groups, reverse, noise=places)
@@ -349,13 +370,15 @@ class GraphSinkhornAttention(nn.Module):
         plain = self.regulariser == "entropic" and self.transport == "exact"
         return plain and self.solver == "exact" and self.node != "mean"
 
-    def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
+    def _weights(
+        self, scores: Tensor, groups: Groups, ratio: float | Tensor, temperature: float
+    ) -> Tensor:
         ratio = _per_group(ratio, groups, scores)
         if self.regulariser == "quadratic":
-            return quadratic_weights(scores / self.temperature, ratio, groups)
+            return quadratic_weights(scores / temperature, ratio, groups)
         if self.solver == "exact":
-            return exact_weights(scores * (2 / self.temperature), ratio, groups)
-        return sinkhorn_weights(scores / self.temperature, ratio, groups, self.iterations)[0]
+            return exact_weights(scores * (2 / temperature), ratio, groups)
+        return sinkhorn_weights(scores / temperature, ratio, groups, self.iterations)[0]
 
     def extra_repr(self) -> str:
         """The settings, for ``print(module)``."""
@@ -373,28 +396,3 @@ def _per_group(ratio: float | Tensor, groups: Groups, like: Tensor) -> Tensor:
     if isinstance(ratio, Tensor):
         return ratio
     return like.new_full((groups.num,), ratio, dtype=widest(like.device))
-
-
-def node_attention(
-    edge: Tensor, edge_index: Tensor, num_nodes: int, isolated: float | Tensor, how: str
-) -> Tensor | None:
-    """Weight of every node ``[N]`` from the weights of the edges that start or end there.
-
-    Args:
-        edge: Weight of every edge ``[E]``.
-        edge_index: Edges ``[2, E]``.
-        num_nodes: Number of nodes N.
-        isolated: Weight of a node without edges, or one per node ``[N]``.
-        how: ``max``, ``mean``, or ``none`` (returns ``None``).
-    """
-    if how == "none":
-        return None
-    ends, weights = edge_index.reshape(-1), edge.repeat(2)
-    if not isinstance(isolated, Tensor):
-        isolated = edge.new_full((num_nodes,), isolated)
-    start = isolated.to(edge.dtype)
-    if how == "mean":
-        return start.scatter_reduce(0, ends, weights, "mean", include_self=False)
-    # From `isolated` on, a weight equal to it would share its gradient with the start.
-    largest = edge.new_full((num_nodes,), -1.0).scatter_reduce(0, ends, weights, "amax")
-    return torch.where(largest < 0, start, largest)

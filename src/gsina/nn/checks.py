@@ -92,6 +92,16 @@ def check_lowest_ratio(lowest: float | None, scope: str) -> float | None:
     return lowest
 
 
+def check_expected(expected: bool, transport: str, regulariser: str) -> bool:
+    """Whether evaluation makes up for the noise; refuse it where its temperature does not."""
+    if expected and (transport, regulariser) != ("exact", "entropic"):
+        raise InputError(
+            f"expected=True is for the entropic regulariser and the exact transport, got "
+            f"{regulariser!r} and {transport!r}; leave it out."
+        )
+    return expected
+
+
 def check_scores(scores: Tensor) -> None:
     """Refuse scores that are not finite, of embeddings that are."""
     if not bool(scores.isfinite().all()):

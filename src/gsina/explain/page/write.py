@@ -24,8 +24,8 @@ from gsina.explain.page.graph import PageGraph
 from gsina.explain.page.molecule import Kind, MoleculeDrawing
 from gsina.explain.page.whole_graph import WholeGraph, condense
 from gsina.files import write_aside
-from gsina.nn.attention import NODE_ATTENTIONS
 from gsina.nn.checks import check_numbers
+from gsina.nn.node_weights import NODE_ATTENTIONS
 from gsina.ops.budget import Budget
 from gsina.ops.soft_top_r import REGULARISERS
 

@@ -7,7 +7,8 @@ whole, the others are left out, and a predictor learns from the beginning on wha
 from __future__ import annotations
 
 from gsina.graphs.batch import Batch
-from gsina.nn.attention import Attention, node_attention
+from gsina.nn.attention import Attention
+from gsina.nn.node_weights import node_attention
 from gsina.ops.budget import Budget
 from gsina.ops.edges import count_edges
 from gsina.ops.hard_top_r import hard_top_r

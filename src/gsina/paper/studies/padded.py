@@ -54,10 +54,12 @@ def padded_loop(
 class PaddedLoopAttention(GraphSinkhornAttention):
     """:class:`~gsina.nn.GraphSinkhornAttention` per graph, with :func:`padded_loop` as solver."""
 
-    def _weights(self, scores: Tensor, groups: Groups, ratio: float | Tensor) -> Tensor:
+    def _weights(
+        self, scores: Tensor, groups: Groups, ratio: float | Tensor, temperature: float
+    ) -> Tensor:
         if groups.index is None:
-            return super()._weights(scores, groups, ratio)
-        scaled = scores / self.temperature
+            return super()._weights(scores, groups, ratio, temperature)
+        scaled = scores / temperature
         return padded_loop(scaled, ratio, groups.index, groups.num, self.iterations)
 
 

@@ -74,7 +74,7 @@ def _gsina(method: GSINA, store: Store) -> Described:
 def _attention(attention: GraphSinkhornAttention) -> Described:
     return {
         "budget": asdict(attention.budget),
-        "temperature": attention.temperature,
+        "temperature": attention.evaluation_temperature,
         "regulariser": attention.regulariser,
         "node": attention.node,
         "eps": attention.eps,
