@@ -13,10 +13,12 @@ from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.paper.grid.results import Results
 from gsina.paper.report.comparisons import compare, in_words
+from gsina.paper.report.fresh_draws import fresh_draws
 from gsina.paper.report.pages import ELSEWHERE
 from gsina.paper.report.summaries import Summary, summarise
 from gsina.paper.report.table_page import markdown
 from gsina.paper.tables import make_table
+from gsina.paper.tables.factors import EXPLANATIONS
 from gsina.runs.recipe import Recipe
 
 HEADER = """# What decides
@@ -161,14 +163,15 @@ def _answers(question: Question, summaries: Sequence[Summary]) -> str:
 
 
 def _ranking(summaries: Sequence[Summary]) -> str:
-    """The recommended recipe against every other method, by draw and bias."""
-    others = dict.fromkeys(one.cell.row for one in summaries if one.cell.row != "GSINA")
-    found = [one for other in others for one in compare(summaries, "GSINA", other)]
-    if not found:
+    """The recommended recipe beside every other method, on all fresh draws together."""
+    rows = fresh_draws(summaries)
+    if not rows:
         return ""
-    return "### Is the recommended recipe ahead, all methods tuned alike?\n\n" + markdown_table(
-        ("", "against", "data", "difference"),
-        [[one.row, one.against, one.column, in_words(one)] for one in found],
+    heads = ("", "data", "accuracy", *(one.label for one in EXPLANATIONS), "runs", "GSINA's lead")
+    return (
+        "### Is the recommended recipe ahead, all methods tuned alike?\n\n"
+        "Both fresh draws together; runs are paired by draw and seed.\n\n"
+        + markdown_table(heads, rows)
     )
 
 
