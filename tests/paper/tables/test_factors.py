@@ -19,6 +19,16 @@ def test_rows_differ_in_what_they_name_and_in_nothing_else() -> None:
     assert len({(cell.row, cell.column) for cell in table.cells}) == len(table.cells)
 
 
+def test_rows_that_decide_are_run_at_every_bias() -> None:
+    cells = factors().cells
+    per_bias = [{c.row for c in cells if c.column == f"SPMotif {bias}"} for bias in BIASES]
+    assert per_bias[1] == per_bias[2] < per_bias[0]
+    assert len(per_bias[1]) == 8
+    methods = {row.split(",")[0] for row in per_bias[1]}
+    assert methods == {"plain network", "GSINA", "GSAT", "DIR"}
+    assert all("depth 4" in row for row in per_bias[1])
+
+
 def test_the_label_of_a_row_says_its_depth_and_readout() -> None:
     for row in (*main_rows(), *further_rows()):
         networks = 2 if row.options.get("predict_from") == "embedding" else 1

@@ -114,9 +114,8 @@ QUESTIONS = (
                 "r 0.7",
                 "8 edges",
                 "tau 0.3",
-                "tau 3",
                 "normed scorer",
-                "narrow scorer",
+                "expected weights",
                 "no node attention",
             )
         ),
