@@ -9,9 +9,10 @@ import pytest
 import torch
 
 import tiny
+from gsina.methods import make_config
 from gsina.models.folder import load_model, save_model
 from gsina.models.model import Model
-from gsina.models.plan import RATIOS, Plan, trial_folders
+from gsina.models.plan import RATIOS, Plan, own_data_options, trial_folders
 from gsina.models.train import named_spec, train_model
 from gsina.training import Settings
 from gsina.training.checkpoint import FILE as CHECKPOINT
@@ -83,3 +84,18 @@ def test_the_first_member_chooses_the_ratio_of_all(tmp_path):
 def test_an_ensemble_is_a_whole_number(wrong):
     with pytest.raises(ValueError, match="ensemble must be a whole number of members"):
         plan(ensemble=wrong)
+
+
+def test_defaults_for_own_data_leave_what_was_given() -> None:
+    assert own_data_options("erm", {}, "graph") == {}
+    assert own_data_options("gsina", {}, "graph") == {"scorer": "plain", "expected": True}
+    assert own_data_options("gsina", {}, "node") == {"scorer": "plain"}
+    given = {"scorer": "normed", "expected": False, "ratio": 0.3}
+    assert own_data_options("gsina", given, "graph") == given
+
+
+@pytest.mark.parametrize("given", [{"regulariser": "quadratic"}, {"transport": "padded"}])
+def test_defaults_for_own_data_fit_what_was_given(given: dict[str, str]) -> None:
+    options = own_data_options("gsina", given, "graph")
+    assert options == {"scorer": "plain", **given}
+    make_config("gsina", options)  # together with weights that make up for noise it is refused

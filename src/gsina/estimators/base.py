@@ -356,7 +356,7 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             seed = int(self.random_state)
         if not (isinstance(self.epochs, int | np.integer) and self.epochs >= 1):
             raise InputError(f"epochs must be a whole number, 1 or more, got {self.epochs!r}.")
-        options = method_options(self)
+        options = method_options(self, self._level)
         trees = getattr(self, "trees", False)
         if trees == "auto":
             trees = dataset.origin.reading.get("descriptors") is not None

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gsina.errors import InputError
-from gsina.models.plan import check_budget, default_options
+from gsina.models.plan import check_budget, own_data_options
 
 
-def method_options(estimator: Any) -> dict[str, Any]:
+def method_options(estimator: Any, level: str) -> dict[str, Any]:
     """The settings of its method: those of the estimator, and defaults that suit own data.
 
     Args:
         estimator: The estimator; its parameters are checked here first.
+        level: Whether it predicts whole graphs (``graph``) or nodes (``node``).
 
     Raises:
         InputError: A parameter has the wrong type, or two of them contradict each other.
@@ -29,4 +30,4 @@ def method_options(estimator: Any) -> dict[str, Any]:
     check_budget(estimator.method, options)
     if estimator.ratio == "auto":
         del options["ratio"]
-    return default_options(estimator.method) | options
+    return own_data_options(estimator.method, options, level)

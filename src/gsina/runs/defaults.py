@@ -10,7 +10,7 @@ from gsina.errors import InputError, check_name
 from gsina.formats import FORMATS
 from gsina.methods.registry import check_graph_features
 from gsina.models.imbalance import AUTO
-from gsina.models.plan import check_budget, default_options
+from gsina.models.plan import check_budget, own_data_options
 from gsina.models.train import named_spec
 from gsina.nn.backbones import BACKBONES
 from gsina.runs.data import FOLDERS
@@ -60,7 +60,8 @@ def file_recipe(
     Raises:
         InputError: One sentence about the first thing that is wrong.
     """
-    nodes = FORMATS[format].level == "node"
+    level = FORMATS[format].level
+    nodes = level == "node"
     described = bool(FORMATS[format].molecules and reading.get("features"))
     trees = described if trees is None else trees
     if trees and FORMATS[format].molecules and not described:
@@ -90,7 +91,7 @@ def file_recipe(
                 "options": reading,
                 "title": title,
             },
-            "method": {"name": method, "options": default_options(method) | settings},
+            "method": {"name": method, "options": own_data_options(method, settings, level)},
             "backbone": {"name": backbone, "options": named_spec(backbone, 1, 0, BACKBONE).options},
             "optimiser": usual | optimiser,
             "selection": {
