@@ -32,7 +32,7 @@ def test_a_file_has_baselines_beside_it(gsina, tmp_path, monkeypatch):
     assert "baseline random forest\n" in done.output
     assert "Best on validation data: " in done.output
     found = json.loads((tmp_path / "run" / "result.json").read_text())["baselines"]
-    assert found["metrics"].keys() == {"erm", "forest", "network", "trees"}
+    assert found["metrics"].keys() == {"erm", "forest", "network", "trees", "counts"}
     assert "gsina and trees" in done.output
     monkeypatch.setattr("gsina.runs.baselines.forest_logits", pytest.fail)
     again = gsina("train", "--out", "run", "--resume")

@@ -51,7 +51,7 @@ def test_pairs_of_molecules(gsina, tmp_path):
     [
         (
             ("--features", "ecfp"),
-            "unknown kind of molecule features 'ecfp'; known: morgan, none, rdkit",
+            "unknown kind of molecule features 'ecfp'; known: counts, morgan, none, quick, rdkit",
         ),
         (("--features", "morgan,none"), "the molecule features 'none' stand alone"),
         (

@@ -9,16 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 import tiny
 from gsina.errors import InputError
-from gsina.graphs.dataset import Dataset
+from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.descriptors import describe_graphs
 from gsina.graphs.task import Task
 from gsina.methods.trees import WithTrees, mean_of_logits
 from gsina.models import train
-from gsina.models.boosting import grow_trees
+from gsina.models.boosting import grow_forest, grow_trees
 from gsina.models.folder import load_model, save_model
 from gsina.models.plan import Plan
 from gsina.models.train import named_spec, train_model
@@ -76,6 +81,75 @@ def test_they_answer_as_those_they_were_made_of(kind: str, outputs: int, missing
             right = model.decision_function(held)
         ours = found if kind == "multiclass" else found[:, column]
         np.testing.assert_allclose(ours.numpy(), right, rtol=1e-4, atol=1e-4)
+
+
+def counted(data: Dataset) -> Dataset:
+    """The same data, whose last four features are counts."""
+    names = ["a", "b", *(f"counts {number}" for number in range(FEATURES - 2))]
+    origin = Origin(reading={"kind": "tensors", "version": 1, "descriptors": {"names": names}})
+    return replace(data, origin=origin)
+
+
+@pytest.mark.parametrize(
+    ("kind", "outputs", "missing"),
+    [("binary", 2, True), ("multiclass", 3, False), ("regression", 2, True)],
+)
+def test_a_forest_answers_as_that_it_was_made_of(kind: str, outputs: int, missing: bool) -> None:
+    data = counted(dataset(kind, outputs, missing=missing))
+    grown = grow_forest(data, seed=3)
+    assert grown is not None
+    assert min(grown.used()) == 2
+    assert max(grow_trees(data, seed=3).used()) == 1
+    found = grown(data.val.graph_attr).double().numpy()
+    x, y, held = (
+        values.numpy() for values in (data.train.graph_attr, data.train.y, data.val.graph_attr)
+    )
+    x, held, trees = x[:, 2:], held[:, 2:], 500
+    for column in range(outputs):
+        target = (y == column).astype(float) if kind == "multiclass" else y[:, column]
+        known = np.isfinite(target)
+        rows = x[known], target[known], np.ones(known.sum())
+        if kind == "regression":
+            forest = RandomForestRegressor(trees, max_features=1 / 3, random_state=3)
+            right = forest.fit(*rows).predict(held)
+        else:
+            model = RandomForestClassifier(trees, random_state=3).fit(*rows)
+            share = (trees * model.predict_proba(held)[:, 1] + 0.5) / (trees + 1)
+            right = np.log(share if kind == "multiclass" else share / (1 - share))
+        np.testing.assert_allclose(found[:, column], right, rtol=1e-4, atol=1e-5)
+
+
+def test_counts_are_read_by_a_forest_and_the_network_is_a_quarter_of_the_answer(
+    tmp_path: Path,
+) -> None:
+    data = counted(dataset("binary", 1))
+    spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8}, FEATURES)
+    model = train_model(data, Plan(spec, settings=Settings(1, 64), trees=True)).model
+    assert isinstance(model.method, WithTrees)
+    parts = [model.trees(data.val, part) for part in ("trees", "forest")]
+    parts.append(model.network_alone().predict(data.val).logits)
+    answers = model.predict(data.val).logits
+    trees, forest, network = parts
+    torch.testing.assert_close(answers, 0.25 * network + 0.375 * (trees + forest))
+    torch.testing.assert_close(model.trees(data.val), (trees + forest) / 2)
+    save_model(tmp_path / "model", model)
+    again = load_model(tmp_path / "model")
+    torch.testing.assert_close(again.predict(data.val).logits, answers, rtol=0, atol=0)
+    assert "boosted trees and a forest" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_a_forest_without_two_classes_answers_with_the_share() -> None:
+    data = counted(dataset("binary", 3))
+    assert data.train.y is not None
+    y = data.train.y.clone()
+    y[:, 0], y[:, 1] = float("nan"), 1
+    splits = {**data.splits, "train": replace(data.train, y=y)}
+    grown = grow_forest(replace(data, splits=splits), 0)
+    assert grown is not None
+    found = grown(data.val.graph_attr)
+    assert (found[:, 0] == 0).all()
+    assert (found[:, 1] > 1).all()
+    assert found.isfinite().all()
 
 
 def test_one_yes_among_many_rows_is_enough() -> None:
@@ -154,9 +228,8 @@ def test_graphs_without_features_are_described(tmp_path: Path) -> None:
     given = replace(data.val, graph_attr=describe_graphs(data.val, how))
     answers = model.predict(data.val).logits
     torch.testing.assert_close(model.predict(given).logits, answers, rtol=0, atol=0)
-    both = mean_of_logits(
-        model.network_alone().predict(data.val).logits, model.trees(data.val), model.task
-    )
+    parts = model.network_alone().predict(data.val).logits, model.trees(data.val)
+    both = mean_of_logits(parts, (0.5, 0.5), model.task)
     torch.testing.assert_close(answers, both)
     save_model(tmp_path / "model", model)
     again = load_model(tmp_path / "model")
@@ -192,6 +265,7 @@ def test_of_several_processes_the_first_grows_the_trees_for_all(
     data = dataset("binary", 1)
     plan = Plan(named_spec("gin", tiny.FEATURES, 0, {}), trees=True)
     grown = train._grown(data, plan, [], First(0, 2))
+    assert grown[1] is None  # a forest reads counts
 
     def refuse(*_: object) -> None:
         raise AssertionError("the second process grows trees")

@@ -105,8 +105,8 @@ def train(
         typer.Option(
             "--trees/--no-trees",
             help="Let boosted trees on the features of whole molecules (--features), or on "
-            "descriptors of other graphs, answer beside the network; the mean counts. By default "
-            "for molecules with such features.",
+            "descriptors of other graphs, answer beside the network, and a forest on counts of "
+            "fingerprints; the mean counts. By default for molecules with such features.",
             show_default=False,
         ),
     ] = None,

@@ -92,11 +92,11 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         metric: Which metric selects on validation data, also the threshold of two classes;
             ``"auto"`` takes PR-AUC (of more than two classes balanced accuracy) where a class is
             rare, and says so; else ROC-AUC (accuracy, RMSE) and a threshold of one half.
-        features: Features of whole molecules beside the graph: ``"morgan"`` (fingerprint),
-            ``"rdkit"`` (2D descriptors), a tuple of both, or ``None``; ``"auto"`` is RDKit's.
+        features: Features of whole molecules beside the graph: ``"quick"``, ``"counts"``,
+            ``"rdkit"``, ``"morgan"``, a tuple of some, or ``None``; ``"auto"`` is the first two.
         ensemble: Members, with one seed after the other; answers are their means.
-        trees: Whether boosted trees on the ``features`` answer beside the network (``False``: they
-            are the network's); ``"auto"``: where molecules have some.
+        trees: Whether boosted trees (on counts a forest) on the ``features`` answer beside the
+            network (``False``: they are the network's); ``"auto"``: where molecules have some.
         device: Where to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``.
         listeners: Who hears of the training: names of trackers (``"tensorboard"``, ``"mlflow"``,
             ``"wandb"``, ``"trackio"``), :class:`~gsina.listeners.Listener` objects, or several.

@@ -63,9 +63,9 @@ POST_HOC = (
 )
 #: Where trees answer beside the network.
 BESIDE_TREES = (
-    "Half of every answer is that of trees on descriptors of the whole graph. The weights, and the "
-    "lines on how far to believe them, are about the network, which is the other half; where you "
-    "take edges away in this page, the trees keep their answer."
+    "A part of every answer is that of trees on descriptors of the whole graph. The weights, and "
+    "the lines on how far to believe them, are about the network; where you take edges away in "
+    "this page, the trees keep their answer."
 )
 #: Where the page cannot compute what the model does.
 NOT_CARRIED = "This page cannot say what the model makes of a changed graph, as {}."

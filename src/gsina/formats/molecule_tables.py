@@ -77,7 +77,7 @@ def read_molecules(
         split_column: The column that the last three of them read.
         kind: ``classification`` or ``regression``; ``auto`` decides by the values.
         seed: Seed of all draws.
-        features: Features of whole molecules beside the graph, ``morgan`` or ``rdkit`` or both:
+        features: Features of whole molecules beside the graph, such as ``quick`` and ``counts``:
             see :mod:`gsina.molecules.descriptors`. Those that do not vary among the training
             molecules are left out.
         fold: Number of a fold and number of all folds, to test on that one; the rule must be

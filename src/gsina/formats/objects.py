@@ -64,8 +64,8 @@ def read_objects(
             and loaders (see :func:`~gsina.graphs.pyg.one_by_one`).
         level: Whether labels belong to graphs or to nodes.
         reading: How a model was trained to read them; ``None`` for new ones.
-        features: Features of whole molecules that new ones bring along, ``morgan`` or ``rdkit`` or
-            both: see :mod:`gsina.molecules.descriptors`.
+        features: Features of whole molecules that new ones bring along, such as ``quick`` and
+            ``counts``: see :mod:`gsina.molecules.descriptors`.
         if_molecules: Other graphs just go without these features.
 
     Raises:

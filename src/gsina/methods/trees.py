@@ -1,4 +1,4 @@
-"""`WithTrees`: a trained method beside boosted trees, which answer as one.
+"""`WithTrees`: a trained method beside boosted trees and a forest, which answer as one.
 
 Trees on descriptors of whole molecules see what a network of atoms and bonds hardly learns from a
 thousand molecules, and the other way round. They are plain tensors here, so that they are saved,
@@ -7,6 +7,7 @@ loaded and moved as weights are, and answer without the library that grew them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,6 +18,10 @@ from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
 from gsina.methods.ensemble import MeanOutput
 from gsina.nn.predictor import graph_features
+
+#: The network's share of the answer: beside boosted trees, and if there is a forest, too. They were
+#: chosen on training and validation rows (`results/bench/molecule_default.json`).
+HALF, QUARTER = 0.5, 0.25
 
 
 class BoostedTrees(nn.Module):
@@ -76,17 +81,121 @@ class BoostedTrees(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Logits or numbers ``[G, outputs]`` from features ``[G, F]``."""
         trees, nodes = self.feature.shape
-        first = torch.arange(trees, device=features.device) * nodes  # of every tree, in one row
+        root = torch.arange(trees, device=features.device) * nodes
         feature, left, right = (
             values.reshape(-1).long() for values in (self.feature, self.left, self.right)
         )
-        threshold = self.threshold.reshape(-1)
-        at = first.expand(len(features), trees)
-        for _ in range(self.depth):
-            goes_left = features.gather(1, feature[at]) <= threshold[at]
-            at = first + torch.where(goes_left, left[at], right[at])
+        first = root.repeat_interleave(nodes)
+        at = _leaves(
+            features,
+            root,
+            feature,
+            self.threshold.reshape(-1),
+            (left + first, right + first),
+            self.depth,
+        )
         summed = self.base.expand(len(features), -1).clone()
         return summed.index_add_(1, self.output, self.value.reshape(-1)[at])
+
+
+class Forest(nn.Module):
+    """Means of trees on features of whole graphs, of numbers or of shares of a class.
+
+    A share ``p`` of ``T`` trees counts as ``(T p + 1/2) / (T + 1)``, so that no logit is infinite.
+    Trees are grown until their leaves are pure, so there are many nodes. They lie end to end, and
+    in few bytes: the left child of a node follows it, the right one is ``right`` nodes further on,
+    and a leaf has ``right = 0``.
+
+    Args:
+        trees: Number of trees of all outputs T.
+        nodes: Number of nodes of all trees N.
+        depth: Steps from the root to the deepest leaf.
+        task: What is predicted; of several classes, each has trees of its own.
+    """
+
+    def __init__(self, trees: int, nodes: int, depth: int, task: Task) -> None:
+        super().__init__()
+        self.depth, self.task = depth, task
+        self.feature: Tensor
+        self.right: Tensor
+        self.number: Tensor
+        self.root: Tensor
+        self.output: Tensor
+        self.base: Tensor
+        self.register_buffer("feature", torch.zeros(nodes, dtype=torch.int16))
+        self.register_buffer("right", torch.zeros(nodes, dtype=torch.int32))
+        self.register_buffer("number", torch.zeros(nodes))  # threshold, or what a leaf says
+        self.register_buffer("root", torch.zeros(trees, dtype=torch.int32))
+        self.register_buffer("output", torch.zeros(trees, dtype=torch.int16))
+        self.register_buffer("base", torch.zeros(task.outputs))  # of outputs without trees
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Number of trees and of nodes, and depth, as they are made from."""
+        return self.root.numel(), self.feature.numel(), self.depth
+
+    def used(self) -> list[int]:
+        """Numbers of the features that the answer depends on, ascending."""
+        return sorted(set(self.feature[self.right > 0].tolist()))
+
+    def is_sound(self, features: int) -> bool:
+        """Whether all nodes, features and outputs that the trees name are there."""
+        nodes = self.feature.numel()
+        right = self.right + torch.arange(nodes, device=self.right.device)
+        named = (
+            (self.feature, features),
+            (self.root, nodes),
+            (right, nodes),
+            (self.output, len(self.base)),
+        )
+        inside = all(bool(((value >= 0) & (value < most)).all()) for value, most in named)
+        return inside and bool((self.right >= 0).all()) and 0 <= self.depth <= max(nodes, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits or numbers ``[G, outputs]`` from features ``[G, F]``."""
+        own = torch.arange(self.feature.numel(), device=features.device)
+        leaf, output = self.right == 0, self.output.long()
+        at = _leaves(
+            features,
+            self.root.long(),
+            self.feature.long(),
+            self.number,
+            (own + (~leaf).long(), own + self.right),
+            self.depth,
+        )
+        count = torch.bincount(output, minlength=len(self.base)).clamp(min=1)
+        summed = self.base.double().mul(count).expand(len(features), -1).clone()
+        summed.index_add_(1, output, self.number[at].double())
+        if self.task.kind == "regression":
+            return (summed / count).float()
+        logs = [((part + 0.5) / (count + 1)).log() for part in (summed, count - summed)]
+        return (logs[0] if self.task.kind == "multiclass" else logs[0] - logs[1]).float()
+
+
+def _leaves(
+    features: Tensor,
+    root: Tensor,
+    feature: Tensor,
+    threshold: Tensor,
+    children: tuple[Tensor, Tensor],
+    depth: int,
+) -> Tensor:
+    """The leaf of every graph in every tree ``[G, T]``; a leaf is its own child.
+
+    Args:
+        features: ``[G, F]``.
+        root: First node of every tree ``[T]``, int64.
+        feature: What a node looks at ``[N]``, int64.
+        threshold: Up to which value a graph goes left there ``[N]``.
+        children: The nodes on the left and on the right ``[N]``, int64.
+        depth: Steps from the root to the deepest leaf.
+    """
+    left, right = children
+    at = root.expand(len(features), len(root))
+    for _ in range(depth):
+        goes_left = features.gather(1, feature[at]) <= threshold[at]
+        at = torch.where(goes_left, left[at], right[at])
+    return at
 
 
 class WithTrees(Method):
@@ -96,12 +205,22 @@ class WithTrees(Method):
 
     Args:
         network: A trained method, or an ensemble, which sees the graph alone.
-        trees: Trees for the same task, on the features of whole graphs.
+        trees: Boosted trees for the same task, on the features of whole graphs.
+        forest: A forest likewise; what both say is averaged.
+        share: Of the network in the answer; by default a half, and a quarter beside a forest.
     """
 
-    def __init__(self, network: Method, trees: BoostedTrees) -> None:
+    def __init__(
+        self,
+        network: Method,
+        trees: BoostedTrees,
+        forest: Forest | None = None,
+        share: float | None = None,
+    ) -> None:
         super().__init__(network.task)
-        self.network, self.trees = network, trees
+        self.network, self.trees, self.forest = network, trees, forest
+        usual = HALF if forest is None else QUARTER
+        self.share = usual if share is None else share
         self.batch_invariant = network.batch_invariant
         self.keeps_top_share = network.keeps_top_share
         self.config = network.config
@@ -122,24 +241,41 @@ class WithTrees(Method):
         found = getattr(self.network, "attention", None)
         return found if isinstance(found, nn.Module) else None
 
+    @property
+    def parts(self) -> dict[str, BoostedTrees | Forest]:
+        """What answers beside the network, by name."""
+        beside: dict[str, BoostedTrees | Forest] = {"trees": self.trees}
+        return beside if self.forest is None else beside | {"forest": self.forest}
+
+    def used(self) -> list[int]:
+        """Numbers of the features of whole graphs that the answer depends on, ascending."""
+        return sorted({feature for part in self.parts.values() for feature in part.used()})
+
+    def beside(self, features: Tensor) -> Tensor:
+        """What the trees say together ``[G, outputs]``, of features of whole graphs ``[G, F]``."""
+        answers = [part(features) for part in self.parts.values()]
+        return mean_of_logits(answers, [1 / len(answers)] * len(answers), self.task)
+
     def forward(self, batch: Batch) -> Output:
-        """The mean of both answers, with the attention of the network."""
+        """The mean of all answers, with the attention of the network."""
         found = self.network(batch)
-        trees = self.trees(graph_features(batch)).to(found.logits.dtype)
-        logits = mean_of_logits(found.logits, trees, self.task)
+        trees = self.beside(graph_features(batch)).to(found.logits.dtype)
+        shares = self.share, 1 - self.share
+        logits = mean_of_logits((found.logits, trees), shares, self.task)
         if not isinstance(found, MeanOutput):
             return Output(logits, found.attention)
         made = MeanOutput(logits, found.attention)
-        made.members = mean_of_logits(found.members, trees.unsqueeze(1), self.task)
+        made.members = mean_of_logits((found.members, trees.unsqueeze(1)), shares, self.task)
         return made
 
 
-def mean_of_logits(network: Tensor, trees: Tensor, task: Task) -> Tensor:
-    """Mean of two answers ``[..., outputs]``; of several classes, of their log probabilities.
+def mean_of_logits(answers: Sequence[Tensor], shares: Sequence[float], task: Task) -> Tensor:
+    """Weighted mean of answers ``[..., outputs]``; of several classes, of their log probabilities.
 
     Boosted trees are often sure, a network seldom: in the mean of probabilities the surer one would
     decide alone where it is wrong, too.
     """
     if task.kind == "multiclass":
-        network, trees = network.log_softmax(-1), trees.log_softmax(-1)
-    return (network + trees) / 2
+        answers = [logits.log_softmax(-1) for logits in answers]
+    weighted = [share * logits for share, logits in zip(shares, answers, strict=True)]
+    return sum(weighted[1:], weighted[0])

@@ -10,7 +10,7 @@ from typing import Any
 from gsina.graphs.task import Task
 from gsina.methods import Method, build_method, make_config
 from gsina.methods.ensemble import Ensemble
-from gsina.methods.trees import BoostedTrees, WithTrees
+from gsina.methods.trees import BoostedTrees, Forest, WithTrees
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.predictor import NetworkSpec
@@ -30,6 +30,8 @@ class Architecture:
         graph_channels: Number of features of whole graphs; 0 for none.
         members: Networks of this kind, whose answers are averaged.
         trees: Sizes of the boosted trees beside them (:mod:`gsina.methods.trees`), or ``None``.
+        forest: Sizes of the forest beside both, or ``None``.
+        network_share: Of the networks in the answer, if there are trees.
     """
 
     method: str
@@ -41,6 +43,8 @@ class Architecture:
     graph_channels: int = 0
     members: int = 1
     trees: tuple[int, int, int] | None = None
+    forest: tuple[int, int, int] | None = None
+    network_share: float = 0.5
 
     @classmethod
     def of(
@@ -50,6 +54,8 @@ class Architecture:
         spec: NetworkSpec,
         members: int = 1,
         trees: tuple[int, int, int] | None = None,
+        forest: tuple[int, int, int] | None = None,
+        network_share: float = 0.5,
     ) -> Architecture:
         """The description of ``build_method(method, spec, task, options)``."""
         config = make_config(method, options)
@@ -64,6 +70,8 @@ class Architecture:
             spec.graph_channels,
             members,
             trees,
+            forest,
+            network_share,
         )
 
     @property
@@ -75,6 +83,7 @@ class Architecture:
     def words(self) -> str:
         """What answers, in a few words."""
         beside = "" if self.trees is None else " and boosted trees"
+        beside += "" if self.forest is None else " and a forest"
         return f"{self.method} on {self.backbone}{beside}"
 
     def spec(self) -> NetworkSpec:
@@ -96,7 +105,9 @@ class Architecture:
         network = made[0] if self.members == 1 else Ensemble(made)
         if self.trees is None:
             return network
-        return WithTrees(network, BoostedTrees(*self.trees, task.outputs))
+        forest = None if self.forest is None else Forest(*self.forest, task)
+        trees = BoostedTrees(*self.trees, task.outputs)
+        return WithTrees(network, trees, forest, self.network_share)
 
 
 def _defaults(make: Any) -> dict[str, Any]:

@@ -70,7 +70,8 @@ def _kind(model: Model) -> str:
     if made.members > 1:
         what = f"The mean of {made.members} {made.method} models that differ by their seeds, each"
     if made.trees is not None:
-        what += ", averaged with boosted trees on features of whole graphs,"
+        forest = "" if made.forest is None else " and a forest"
+        what += f", averaged with boosted trees{forest} on features of whole graphs,"
     return what
 
 

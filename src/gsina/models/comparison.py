@@ -31,6 +31,7 @@ LABELS = {
     "erm": "ERM",
     "forest": "random forest",
     "trees": "boosted trees alone",
+    "counts": "forest on counts alone",
     "network": "network alone",
 }
 #: Resamples; fewer where there are so many labels that more would take minutes.

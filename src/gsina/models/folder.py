@@ -259,8 +259,11 @@ def _architecture(values: dict[str, Any]) -> Architecture:
     for name in ("node_channels", "edge_channels"):
         if isinstance(made[name], list):
             made[name] = tuple(int(size) for size in made[name])
-    if made.get("trees") is not None:
-        made["trees"] = tuple(int(size) for size in made["trees"])
+    for name in ("trees", "forest"):
+        if made.get(name) is not None:
+            made[name] = tuple(int(size) for size in made[name])
+    if not 0 <= made.get("network_share", 0.5) <= 1:
+        raise ValueError(f"its network has a share of {made['network_share']}")
     return Architecture(**made)
 
 
@@ -317,9 +320,8 @@ def _load_weights(path: Path, model: Model) -> Reference | None:
                 f"the weights {name} in {path} hold NaN or infinite values, so every answer would "
                 "be nonsense; copy or train the model again."
             )
-    if isinstance(model.method, WithTrees) and not model.method.trees.is_sound(
-        model.architecture.graph_channels
-    ):
+    beside = model.method.parts.values() if isinstance(model.method, WithTrees) else ()
+    if not all(part.is_sound(model.architecture.graph_channels) for part in beside):
         raise InputError(f"the trees in {path} lead nowhere; copy or train the model again.")
     model.method.eval()
     parts = {name.removeprefix(REFERENCE): value for name, value in kept.items()}

@@ -147,7 +147,7 @@ class Model:
         complete = len(known.get("names", ())) == self.architecture.graph_channels
         if not known or not complete or not isinstance(self.method, WithTrees):
             return self.featuriser
-        used = [known["names"][feature] for feature in self.method.trees.used()]
+        used = [known["names"][feature] for feature in self.method.used()]
         return self.featuriser | {"descriptors": known | {"used": used}}
 
     def read(self, graphs: Any) -> PackedGraphs:
@@ -213,19 +213,24 @@ class Model:
             )
         return found
 
-    def trees(self, graphs: Any) -> Tensor:
+    def trees(self, graphs: Any, part: str | None = None) -> Tensor:
         """What the trees beside the network say alone, as logits or in the units of the targets.
+
+        Args:
+            graphs: Graphs of any kind that :meth:`read` takes.
+            part: One of :attr:`~gsina.methods.trees.WithTrees.parts`; by default all together.
 
         Raises:
             InputError: The model has no trees.
         """
         if not isinstance(self.method, WithTrees):
             raise InputError("this model has no trees beside its network; train it with trees.")
-        scaled, trees = self._ready(graphs), self.method.trees
+        scaled, device = self._ready(graphs), self.method.trees.base.device
+        answer = self.method.beside if part is None else self.method.parts[part]
         assert scaled.graph_attr is not None
         with torch.no_grad():
-            parts = torch.split(scaled.graph_attr.to(trees.base.device), TREE_ROWS)
-            found = torch.cat([trees(part) for part in parts]).cpu()
+            rows = torch.split(scaled.graph_attr.to(device), TREE_ROWS)
+            found = torch.cat([answer(some) for some in rows]).cpu()
         return found if self.scale is None else self.scale.restore(found)
 
     def _ready(self, graphs: Any) -> PackedGraphs:
@@ -244,7 +249,7 @@ class Model:
         """
         if not isinstance(self.method, WithTrees):
             return self
-        made = replace(self.architecture, trees=None, graph_channels=0)
+        made = replace(self.architecture, trees=None, forest=None, graph_channels=0)
         return replace(
             self, method=self.method.network, architecture=made, calibration=Calibration()
         )

@@ -23,10 +23,10 @@ from gsina.graphs.split_names import SPLITS
 from gsina.listeners import Listener
 from gsina.methods import Method, build_method
 from gsina.methods.ensemble import Ensemble
-from gsina.methods.trees import BoostedTrees, WithTrees
+from gsina.methods.trees import BoostedTrees, Forest, WithTrees
 from gsina.metrics import METRICS
 from gsina.models.architecture import Architecture
-from gsina.models.boosting import described, grow_trees
+from gsina.models.boosting import described, grow_forest, grow_trees
 from gsina.models.imbalance import weighted
 from gsina.models.model import Model, Scale, fingerprint_of_graphs
 from gsina.models.plan import Plan, Trial
@@ -161,9 +161,12 @@ def train_model(
     }
     members = [first, *map(fitted, plan.other_members(first.trial))]
     method = first.method if len(members) == 1 else Ensemble([one.method for one in members])
-    trees = _grown(scaled, plan, listeners, ranks).to(place) if plan.trees else None
-    if trees is not None:
-        method = WithTrees(method, trees)
+    beside: dict[str, Any] = {}
+    if plan.trees:
+        trees, forest = _grown(scaled, plan, listeners, ranks)
+        method = WithTrees(method, trees, forest).to(place)
+        beside = {name: part.sizes for name, part in method.parts.items()}
+        beside["network_share"] = method.share
     model = Model(
         method=method.eval(),
         task=task,
@@ -172,7 +175,7 @@ def train_model(
             first.trial.options,
             replace(plan.spec, graph_channels=dataset.train.num_graph_features),
             members=len(members),
-            trees=None if trees is None else trees.sizes,
+            **beside,
         ),
         featuriser=reading_of(dataset)
         | ({"scaling": dataset.scaling} if dataset.scaling else {})
@@ -192,18 +195,21 @@ def train_model(
 
 def _grown(
     dataset: Dataset, plan: Plan, listeners: Sequence[Listener], ranks: Ranks | None = None
-) -> BoostedTrees:
+) -> tuple[BoostedTrees, Forest | None]:
     """The trees of a plan, with progress; of several processes the first grows them for all."""
 
-    def report(done: int, of: int) -> None:
+    def report(name: str, done: int, of: int) -> None:
         for listener in listeners:
-            listener.on_part("boosted trees", done, of)
+            listener.on_part(name, done, of)
+
+    def grow() -> tuple[BoostedTrees, Forest | None]:
+        trees = grow_trees(dataset, plan.seed, partial(report, "boosted trees"))
+        return trees, grow_forest(dataset, plan.seed, partial(report, "forest"))
 
     together = ranks or Ranks()
-    grown = grow_trees(dataset, plan.seed, report) if together.first else None
-    trees = together.agree(grown)
-    assert trees is not None
-    return trees
+    grown = together.agree(grow() if together.first else None)
+    assert grown is not None
+    return grown
 
 
 #: Scores by split and metric, and the main metric by target and split.

@@ -1,10 +1,15 @@
 """Features of whole molecules that chemists know: fingerprints and RDKit's descriptors.
 
+* ``quick``: descriptors that take RDKit a tenth of a millisecond, see
+  :mod:`gsina.molecules.quick`.
+* ``counts``: how often each neighbourhood of atoms up to radius 2 occurs, in 2,048 bins.
 * ``morgan``: the Morgan fingerprint of radius 2 in 2,048 bits, see
   :mod:`gsina.molecules.fingerprints`.
 * ``rdkit``: all 2D descriptors of RDKit, such as the molecular weight, the polar surface and the
-  counts of functional groups (217 in RDKit 2025); not finite ones are NaN, and so are all of a
-  molecule of more than 200 atoms, as the time grows with their cube.
+  counts of functional groups (217 in RDKit 2025); all of a molecule of more than 200 atoms are NaN,
+  as the time grows with their cube.
+
+Numbers that are not finite are NaN.
 """
 
 from __future__ import annotations
@@ -22,11 +27,12 @@ from numpy.typing import NDArray
 from gsina.errors import InputError, check_name
 from gsina.files import cache_dir, load_prepared, save_tensors
 from gsina.molecules.features import parse_shared, rdkit_chem
-from gsina.molecules.fingerprints import BITS, morgan
+from gsina.molecules.fingerprints import BITS, counts, morgan
+from gsina.molecules.quick import quick_names, quick_values
 from gsina.parallel import parallel_map
 
 #: What a model of molecules uses unasked, and the word for nothing.
-USUAL, NONE = ("rdkit",), "none"
+USUAL, NONE = ("quick", "counts"), "none"
 #: Atoms of the largest molecule that RDKit describes.
 LARGEST = 200
 #: Molecules of one piece of work.
@@ -44,7 +50,7 @@ def describe(
 
     Args:
         molecules: RDKit molecules.
-        kinds: ``morgan``, ``rdkit``, or both; the features are in this order.
+        kinds: Of those above; the features are in this order.
         wanted: Names of the descriptors that are computed, as each takes its time; the others are
             NaN. By default all.
 
@@ -219,7 +225,18 @@ class _Kind(NamedTuple):
     slow: bool
 
 
+def is_count(name: str) -> bool:
+    """Whether a feature is one of ``counts``, perhaps of one of several molecules."""
+    return name.rpartition(": ")[2].startswith("counts ")
+
+
 KINDS = {
+    "quick": _Kind(quick_names, lambda molecule, _: quick_values(molecule), slow=False),
+    "counts": _Kind(
+        lambda: [f"counts {number}" for number in range(BITS)],
+        lambda molecule, _: counts(molecule),
+        slow=False,
+    ),
     "morgan": _Kind(
         lambda: [f"morgan {bit}" for bit in range(BITS)],
         lambda molecule, _: morgan(molecule),

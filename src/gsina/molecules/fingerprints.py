@@ -28,6 +28,12 @@ def morgan(molecule: Any) -> NDArray[np.uint8]:
     return found
 
 
+def counts(molecule: Any) -> NDArray[np.uint32]:
+    """How often each neighbourhood occurs in an RDKit molecule ``[2048]``."""
+    found: NDArray[np.uint32] = _generator().GetCountFingerprintAsNumPy(molecule)
+    return found
+
+
 def packed_fingerprints(smiles: Sequence[str]) -> Tensor:
     """One fingerprint per molecule ``[G, 256]``, uint8, eight bits to a byte.
 

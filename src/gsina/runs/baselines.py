@@ -2,13 +2,14 @@
 
 Both learn from the rows that the run learns from. What is finished is kept in the folder of the
 run: the checkpoint of ERM in ``baselines/erm``, the answers of the forest in ``baselines``. Of a
-model of a network and trees, either part alone is a baseline, too, and ERM is a network alone.
+model of a network and trees, every part alone is a baseline, too, and ERM is a network alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from torch import Tensor
 from gsina.errors import InputError
 from gsina.files import load_tensors, save_tensors
 from gsina.graphs.dataset import Dataset
+from gsina.graphs.packed import PackedGraphs
 from gsina.listeners import Listener
 from gsina.methods.trees import WithTrees
 from gsina.models.comparison import LABELS, Contender, compare
@@ -27,6 +29,9 @@ from gsina.models.model import Model
 from gsina.models.train import train_model
 from gsina.runs.names import BASELINES
 from gsina.runs.recipe import MethodPart, Recipe
+
+#: What the parts beside a network are called as baselines; ``forest`` is the usual one.
+PARTS = {"trees": "trees", "forest": "counts"}
 
 
 class _Baseline(Listener):
@@ -112,16 +117,20 @@ def without_graph_features(dataset: Dataset) -> Dataset:
 
 
 def _parts(recipe: Recipe, model: Model, dataset: Dataset) -> list[Contender]:
-    """The network and the trees of a model, each alone; nothing for a model without trees."""
+    """The network, trees and forest of a model, each alone; nothing for a model without trees."""
     if not isinstance(model.method, WithTrees):
         return []
     network = model.network_alone()
-    logits = {split: network.predict(graphs).logits for split, graphs in dataset.splits.items()}
-    trees = {split: model.trees(graphs) for split, graphs in dataset.splits.items()}
-    return [
-        Contender(name, found, _cut(recipe, dataset, found["val"]))
-        for name, found in (("network", logits), ("trees", trees))
-    ]
+    answers: dict[str, Callable[[PackedGraphs], Tensor]] = {
+        "network": lambda graphs: network.predict(graphs).logits
+    }
+    for name in model.method.parts:
+        answers[PARTS[name]] = partial(model.trees, part=name)
+    found = []
+    for name, answer in answers.items():
+        logits = {split: answer(graphs) for split, graphs in dataset.splits.items()}
+        found.append(Contender(name, logits, _cut(recipe, dataset, logits["val"])))
+    return found
 
 
 def _cut(recipe: Recipe, dataset: Dataset, logits: Tensor) -> tuple[float, ...]:

@@ -67,7 +67,7 @@ def file_recipe(
     if trees and FORMATS[format].molecules and not described:
         raise InputError(
             "boosted trees need features of whole molecules, and none are asked for; name some "
-            "(--features rdkit), or leave the trees out (--no-trees)."
+            "(--features quick,counts), or leave the trees out (--no-trees)."
         )
     if described and not trees:  # the network is to read them
         check_graph_features(method)  # before they are computed

@@ -30,6 +30,7 @@ from gsina.models.imbalance import (
     judged,
 )
 from gsina.models.plan import Plan, check_budget, first_epoch
+from gsina.molecules.descriptors import is_count
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.backbones.protocol import DATA_SIDE
 from gsina.nn.backbones.ranges import check_ranges
@@ -131,7 +132,8 @@ class Recipe(Part):
     """Data, method, backbone, optimiser and selection rule; ``auto_ratio`` tries several ratios.
 
     An ``ensemble`` is the mean of so many members, trained with one seed after the other. With
-    ``trees``, boosted trees on the features of whole graphs answer beside it, and the mean counts.
+    ``trees``, boosted trees on the features of whole graphs answer beside it, and a forest if there
+    are counts of fingerprints among them; the mean counts.
     ``run`` says how all this is computed; recipes that differ in it alone are the :meth:`same`.
     """
 
@@ -241,8 +243,11 @@ class Recipe(Part):
         described = f"the {count:,} features" if count else "descriptors"
         described += " of whole graphs"
         if self.trees:
+            names = dataset.origin.reading.get("descriptors", {}).get("names", ())
+            forest = " and a forest" if any(map(is_count, names)) else ""
             return (
-                f"boosted trees read {described}, the network the graph alone; their mean counts."
+                f"boosted trees{forest} read {described}, the network the graph alone; their mean "
+                "counts."
             )
         return f"the network reads {described} beside the graph."
 

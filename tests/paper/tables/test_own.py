@@ -11,7 +11,7 @@ import pytest
 
 from gsina.cli.recipes import Request
 from gsina.formats import FileOptions
-from gsina.paper.tables.own import RIVALS, SAMPLE, SOURCES, TREE_ROWS, own, prepare
+from gsina.paper.tables.own import BEFORE_ROWS, RIVALS, SAMPLE, SOURCES, TREE_ROWS, own, prepare
 from gsina.runs.data import FileData
 
 
@@ -35,6 +35,9 @@ def test_rows_of_one_run_share_it() -> None:
         rows = {cell.row: cell for cell in cells if cell.column == column}
         molecules = "forest on Morgan" in rows
         assert {*RIVALS} - {*rows} == (set() if molecules else {"forest on Morgan"})
+        before = {row: rows.pop(row) for row in BEFORE_ROWS if row in rows}
+        assert {cell.recipe.data.options["features"][0] for cell in before.values()} <= {"rdkit"}
+        assert bool(before) == molecules
         of_trees = {} if molecules else {row: rows.pop(row) for row in TREE_ROWS}
         shared = {str(cell.recipe) for row, cell in rows.items() if row != "GSAT"}
         assert len(shared) == 1

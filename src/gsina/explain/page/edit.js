@@ -81,7 +81,7 @@ const GsinaEdit = (() => {
       const parts = [`Click ${edgeWord === "edge" ? "an edge" : "a bond"} or ${nodeWord === "atom" ? "an atom" : "a node"} in the drawing to remove it, again to restore it; in the list below, press Delete.`];
       if (data.explainer) parts.push(`The weights stay those of ${data.explainer} for the graph as it was.`);
       if (data.network.fixed) parts.push("Features of the whole graph stay as they are.");
-      if (data.network.trees) parts.push("The trees beside the network cannot be asked anew in this page, so they keep their half of the answer.");
+      if (data.network.trees) parts.push("The trees beside the network cannot be asked anew in this page, so they keep their part of the answer.");
       if (data.network.store.bits < 32) {
         parts.push(`The network is rounded to ${data.network.store.bits} bits, which moves its output here by ${short(most)}.`);
       }

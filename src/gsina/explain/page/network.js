@@ -273,12 +273,13 @@ const GsinaNetwork = (() => {
       - logSum(each.map((row) => logSigmoid(-row[i]))));
   }
 
-  /** The mean of what a network and trees say; of several classes, of their log probabilities. */
-  function besideTrees(logits, trees, task) {
+  /** The mean of what a network and trees say, of which the former has a share; of several classes,
+   * of their log probabilities. */
+  function besideTrees(logits, trees, task, share) {
     if (!trees) return logits;
     const shift = (row) => (task === "multiclass" ? row.map((value) => value - logSum(row)) : row);
     const [ours, theirs] = [shift(Array.from(logits)), shift(trees)];
-    return ours.map((value, i) => (value + theirs[i]) / 2);
+    return ours.map((value, i) => share * value + (1 - share) * theirs[i]);
   }
 
   /** Features without units, in single precision as the model got them. */
@@ -306,7 +307,8 @@ const GsinaNetwork = (() => {
     const wide = graph.extra ? graph.extra.length / count : 0;
     const found = network.members.map((member, i) => METHODS[member.kind](
       member, given, graph.extra && graph.extra.subarray(i * wide, (i + 1) * wide)));
-    let logits = besideTrees(meanLogits(found.map((one) => one.logits), task), graph.trees, task);
+    const ours = meanLogits(found.map((one) => one.logits), task);
+    let logits = besideTrees(ours, graph.trees, task, network.share);
     if (scale) logits = logits.map((value, i) => value * scale.std[i] + scale.mean[i]);
     const all = (name) => found.every((one) => one[name]);
     return {

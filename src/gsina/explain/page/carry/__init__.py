@@ -71,6 +71,7 @@ def carry(model: Model, graphs: PackedGraphs, room: int = ROOM) -> Carried:
         "edgeWidth": 0 if not model.architecture.edge_channels else graphs.num_edge_features,
         "fixed": model.architecture.seen_channels > 0,
         "trees": model.architecture.trees is not None,
+        "share": model.architecture.network_share,
     }
     return Carried(network, fitting, _extra(model, graphs), _trees(model, graphs))
 
