@@ -2,9 +2,9 @@
 
 A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
 cost more than the numbers. The kernels in ``kernels.c`` and ``messages.c`` make one call of them,
-and that in ``trees.c`` one of a forest. They are built when the package is installed, if there is a C compiler; without them, on other
-devices, and for large groups, all is computed by torch, to rounding the same. What is odd is left
-to torch, too, which says what is wrong.
+and that in ``trees.c`` one of a forest. They are built when the package is installed, if there is a
+C compiler; without them, on other devices, and for large groups, all is computed by torch, to
+rounding the same. What is odd is left to torch, too, which says what is wrong.
 """
 
 from __future__ import annotations
