@@ -85,12 +85,16 @@ thread, so ratios mean more than seconds. `python -m benchmarks NAME` measures o
 """
 
 
+#: What is kept beside them and is not about speed.
+STUDIES = ("molecule_default",)
+
+
 def speed_page(folder: Path) -> str:
     """The page of all benchmarks that are kept in a folder."""
     parts = [HEADER]
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
-        if "tables" in content:
+        if "tables" in content and path.stem not in STUDIES:
             tables = [
                 Table(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]])
                 for one in content["tables"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from gsina.graphs.task import Task
 from gsina.methods.trees import BoostedTrees, Forest, mean_of_logits
+from gsina.ops.compiled import torch_alone
 
 
 def test_two_trees_are_walked_and_summed() -> None:
@@ -57,6 +59,23 @@ def test_a_forest_is_the_mean_of_its_trees() -> None:
     torch.testing.assert_close(two(x), torch.cat([shares, only], 1).log())
     made.right[2] = 4
     assert not made.is_sound(2)
+
+
+def test_the_kernel_walks_a_forest_as_torch_does() -> None:
+    draws = torch.Generator().manual_seed(0)
+    made = Forest(trees=2, nodes=6, depth=2, task=Task("binary", 2))
+    made.load_state_dict(forest(Task("binary", 2)).state_dict())
+    made.output[1] = 1
+    x = torch.randn(50, 2, generator=draws)
+    x[3, 0] = float("nan")
+    found = made(x)
+    with torch_alone():
+        torch.testing.assert_close(made(x), found, rtol=0, atol=0)
+    torch.testing.assert_close(made(x.t().contiguous().t()), found, rtol=0, atol=0)
+    torch.testing.assert_close(made(x[7:8]), found[7:8], rtol=0, atol=0)
+    made.feature[0] = 2
+    with pytest.raises((RuntimeError, IndexError)):
+        made(x)
 
 
 def test_several_classes_are_averaged_as_probabilities_of_their_logs() -> None:

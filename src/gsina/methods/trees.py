@@ -18,6 +18,8 @@ from gsina.graphs.task import Task
 from gsina.methods.base import Method, Output
 from gsina.methods.ensemble import MeanOutput
 from gsina.nn.predictor import graph_features
+from gsina.ops.compiled import is_plain, kernels_for_memory, pointers
+from gsina.ops.host import count_members
 
 #: The network's share of the answer: beside boosted trees, and if there is a forest, too. They were
 #: chosen on training and validation rows (`results/bench/molecule_default.json`).
@@ -153,23 +155,51 @@ class Forest(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Logits or numbers ``[G, outputs]`` from features ``[G, F]``."""
-        own = torch.arange(self.feature.numel(), device=features.device)
-        leaf, output = self.right == 0, self.output.long()
-        at = _leaves(
-            features,
-            self.root.long(),
-            self.feature.long(),
-            self.number,
-            (own + (~leaf).long(), own + self.right),
-            self.depth,
-        )
-        count = torch.bincount(output, minlength=len(self.base)).clamp(min=1)
-        summed = self.base.double().mul(count).expand(len(features), -1).clone()
-        summed.index_add_(1, output, self.number[at].double())
+        summed = self._compiled_sum(features)
+        if summed is None:
+            summed = self._sum(features)
+        count = count_members(self.output.long(), len(self.base)).clamp(min=1)
+        summed = summed + self.base.double() * count
         if self.task.kind == "regression":
             return (summed / count).float()
         logs = [((part + 0.5) / (count + 1)).log() for part in (summed, count - summed)]
         return (logs[0] if self.task.kind == "multiclass" else logs[0] - logs[1]).float()
+
+    def _sum(self, features: Tensor) -> Tensor:
+        """What all leaves of a graph say, by output ``[G, outputs]``, float64."""
+        own = torch.arange(self.feature.numel(), device=features.device)
+        children = own + (self.right > 0), own + self.right
+        nodes = self.root.long(), self.feature.long(), self.number
+        at = _leaves(features, *nodes, children, self.depth)
+        summed = self.base.new_zeros(len(features), len(self.base), dtype=torch.double)
+        return summed.index_add_(1, self.output.long(), self.number[at].double())
+
+    def _compiled_sum(self, features: Tensor) -> Tensor | None:
+        """The same in one call; ``None`` to leave it to torch."""
+        library, plain = kernels_for_memory(), features.detach()
+        trees, nodes, depth = self.sizes
+        expected = (
+            (self.root, torch.int32, trees),
+            (self.output, torch.int16, trees),
+            (self.feature, torch.int16, nodes),
+            (self.right, torch.int32, nodes),
+            (self.number, torch.float32, nodes),
+        )
+        fits = all(is_plain(values, dtype, size) for values, dtype, size in expected)
+        if library is None or not fits or not is_plain(plain, torch.float32, *features.shape):
+            return None
+        given = [values.contiguous() for values in (plain, *(one for one, _, _ in expected))]
+        outputs = len(self.base)
+        summed = plain.new_empty(len(plain), outputs, dtype=torch.double)
+        failed = library.gsina_forest_sum(
+            *plain.shape,
+            trees,
+            nodes,
+            outputs,
+            depth,
+            *pointers(*given, summed),
+        )
+        return None if failed else summed
 
 
 def _leaves(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gsina.errors import InputError
-from gsina.molecules.features import parse_shared, rdkit_chem
+from gsina.molecules.features import REMEMBERED, parse_shared, rdkit_chem
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,12 +24,16 @@ def morgan(molecule: Any) -> NDArray[np.uint8]:
 
     Rogers, Hahn, "Extended-connectivity fingerprints", 2010.
     """
-    found: NDArray[np.uint8] = _generator().GetFingerprintAsNumPy(molecule)
-    return found
+    return (counts(molecule) > 0).astype(np.uint8)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def counts(molecule: Any) -> NDArray[np.uint32]:
-    """How often each neighbourhood occurs in an RDKit molecule ``[2048]``."""
+    """How often each neighbourhood occurs in an RDKit molecule ``[2048]``.
+
+    Those of molecules of late are remembered: trees ask for them, and then the distance to training
+    molecules. They must not be changed.
+    """
     found: NDArray[np.uint32] = _generator().GetCountFingerprintAsNumPy(molecule)
     return found
 

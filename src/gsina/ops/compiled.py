@@ -1,10 +1,10 @@
 """The compiled kernels: soft top-r, attention and messages of small graphs, on the CPU.
 
 A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
-cost more than the numbers. The kernels in ``kernels.c`` and ``messages.c`` make one call of them.
-They are built when the package is installed, if there is a C compiler; without them, on other
-devices, and for large groups, all is computed by torch, to rounding the same. What is odd is left
-to torch, too, which says what is wrong.
+cost more than the numbers. The kernels in ``kernels.c`` and ``messages.c`` make one call of them,
+and that in ``trees.c`` one of a forest. They are built when the package is installed, if there is a
+C compiler; without them, on other devices, and for large groups, all is computed by torch, to
+rounding the same. What is odd is left to torch, too, which says what is wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gsina.ops.groups import Groups, Runs
 from gsina.ops.host import at_hand, is_transformed
 from gsina.ops.once import once
 
-VERSION = 6
+VERSION = 7
 #: Mean number of elements per group beyond which torch, with wider vectors and threads, is faster.
 LARGE = 10_000
 #: Number of edges beyond which torch, with several threads, sends messages and scores pairs.
@@ -43,6 +43,7 @@ _SIGNATURES = {
     "gsina_message_sum_backward": [*[_INT] * 3, *[_POINTER] * 9],
     "gsina_pair_scores": [*[_INT] * 3, *[_POINTER] * 4],
     "gsina_pair_scores_backward": [*[_INT] * 3, *[_POINTER] * 7],
+    "gsina_forest_sum": [*[_INT] * 6, *[_POINTER] * 7],
 }
 _ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
 
