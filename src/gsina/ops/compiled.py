@@ -1,7 +1,8 @@
 """The compiled kernels: soft top-r, attention and messages of small graphs, on the CPU.
 
 A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
-cost more than the numbers. The kernels in ``kernels.c`` and ``messages.c`` make one call of them.
+cost more than the numbers. The kernels in ``kernels.c``, ``messages.c`` and ``products.c`` make one
+call of them.
 They are built when the package is installed, if there is a C compiler; without them, on other
 devices, and for large groups, all is computed by torch, to rounding the same. What is odd is left
 to torch, too, which says what is wrong.
@@ -26,11 +27,13 @@ from gsina.ops.groups import Groups, Runs
 from gsina.ops.host import at_hand, is_transformed
 from gsina.ops.once import once
 
-VERSION = 6
+VERSION = 7
 #: Mean number of elements per group beyond which torch, with wider vectors and threads, is faster.
 LARGE = 10_000
 #: Number of edges beyond which torch, with several threads, sends messages and scores pairs.
 MANY_EDGES = 50_000
+#: Number of torch's threads beyond which they make a matrix product sooner than one thread does.
+FEW_THREADS = 2
 
 _INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _SIGNATURES = {
@@ -43,6 +46,7 @@ _SIGNATURES = {
     "gsina_message_sum_backward": [*[_INT] * 3, *[_POINTER] * 9],
     "gsina_pair_scores": [*[_INT] * 3, *[_POINTER] * 4],
     "gsina_pair_scores_backward": [*[_INT] * 3, *[_POINTER] * 7],
+    "gsina_product": [*[_INT] * 3, *[_POINTER, _INT, _INT] * 2, *[_POINTER] * 2],
 }
 _ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
 
@@ -253,6 +257,20 @@ class _Attend(torch.autograd.Function):
             *pointers(work, of_scores),
         )
         return of_scores, None, None
+
+
+def product(a: Tensor, b: Tensor, begin: Tensor | None = None) -> Tensor:
+    """``a b``, and ``begin`` added to every row: ``[M, K], [K, N], [N] -> [M, N]``, float32.
+
+    By the kernel where processor and sizes are right for it, else by torch; no gradient.
+    """
+    library, (rows, depth), columns = kernels_for_memory(), a.shape, b.size(1)
+    if library is not None and torch.get_num_threads() <= FEW_THREADS:
+        found = a.new_empty(rows, columns)
+        factors = (part for one in (a, b) for part in (one.data_ptr(), *one.stride()))
+        if not library.gsina_product(rows, depth, columns, *factors, *pointers(begin, found)):
+            return found
+    return a @ b if begin is None else torch.addmm(begin, a, b)
 
 
 def kernels_for_memory() -> Any:
