@@ -11,10 +11,10 @@ to torch, too, which says what is wrong.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -222,19 +222,31 @@ def attend(
         if failed:
             return None
     found = _Solution(bounds, edge_index, reverse, standard, edge, complement, scale, node, ties)
-    weights = _Attend.apply(scores, found, 2 / temperature)  # type: ignore[no-untyped-call]
-    return *weights, standard
+    gradient = partial(_gradient, factor=2 / temperature)
+    return *known_attention(scores, found, gradient), standard
 
 
-class _Attend(torch.autograd.Function):
-    """The gradient of a solution that is known; it can be taken once."""
+def known_attention(
+    scores: Tensor, found: Any, gradient: Callable[..., Tensor]
+) -> tuple[Tensor, Tensor | None]:
+    """Weights of edges and nodes that are known, as functions of the scores, differentiable once.
 
+    Args:
+        scores: Scores of the edges ``[E]``.
+        found: A named tuple of tensors, among them the weights ``edge`` and ``node``; it is kept.
+        gradient: ``(found, of_edge, of_node)`` to the gradient by the scores ``[E]``, from those by
+            the weights, of which one may be ``None``.
+    """
+    return _KnownAttention.apply(scores, found, gradient)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _KnownAttention(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, found: _Solution, factor: float
+        ctx: Any, scores: Tensor, found: Any, gradient: Callable[..., Tensor]
     ) -> tuple[Tensor, Tensor | None]:
         ctx.save_for_backward(*found)
-        ctx.factor = factor
+        ctx.kind, ctx.gradient = type(found), gradient
         ctx.set_materialize_grads(False)
         return found.edge, found.node
 
@@ -245,18 +257,23 @@ class _Attend(torch.autograd.Function):
     ) -> tuple[Tensor | None, None, None]:
         if of_edge is None and of_node is None:
             return None, None, None
-        found = _Solution(*ctx.saved_tensors)
-        of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
-        work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
-        backward_kernels().gsina_attend_backward(
-            found.scale.numel(),
-            *pointers(found.bounds, found.edge_index, found.reverse),
-            *pointers(found.standard, found.edge, found.complement, found.scale),
-            *pointers(found.node, found.ties, of_edge, of_node),
-            ctx.factor,
-            *pointers(work, of_scores),
-        )
-        return of_scores, None, None
+        return ctx.gradient(ctx.kind(*ctx.saved_tensors), of_edge, of_node), None, None
+
+
+def _gradient(
+    found: _Solution, of_edge: Tensor | None, of_node: Tensor | None, *, factor: float
+) -> Tensor:
+    of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
+    work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
+    backward_kernels().gsina_attend_backward(
+        found.scale.numel(),
+        *pointers(found.bounds, found.edge_index, found.reverse),
+        *pointers(found.standard, found.edge, found.complement, found.scale),
+        *pointers(found.node, found.ties, of_edge, of_node),
+        factor,
+        *pointers(work, of_scores),
+    )
+    return of_scores
 
 
 def product(a: Tensor, b: Tensor, begin: Tensor | None = None) -> Tensor:
