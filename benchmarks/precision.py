@@ -51,7 +51,7 @@ def run(quick: bool) -> Report:
         dataset = load_dataset(case.name, **case.data)
         timings = interleaved(
             {one: _step(case, dataset, one) for one in FORMATS},
-            2 if quick else 30,
+            2 if quick else 15,
             clock=time.process_time,
         )
         ratio = timings["bf16"].median / timings["float32"].median
@@ -133,5 +133,5 @@ def _spread(values: list[float]) -> str:
 def _interval(differences: list[float]) -> tuple[float, float]:
     """Of the mean of paired differences, by Student's t."""
     count = len(differences)
-    half = student.ppf(0.975, count - 1) * stdev(differences) / count**0.5
+    half = float(student.ppf(0.975, count - 1)) * stdev(differences) / count**0.5
     return mean(differences) - half, mean(differences) + half
