@@ -14,7 +14,7 @@ ATTACK_SEED ?=
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt src/gsina/ops/kernels.c src/gsina/ops/messages.c src/gsina/ops/trees.c
+$(STAMP): pyproject.toml constraints.txt $(wildcard src/gsina/ops/*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gsina needs Python 3.11 or newer: make PYTHON=python3.11 install")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	# torch first: alone, the pinned version is taken as it is, not the newest with its GPU packages

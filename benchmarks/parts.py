@@ -1,4 +1,4 @@
-"""Where a training step of GSINA goes, and what bf16 and torch.compile would change."""
+"""Where a training step of GSINA goes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ def run(quick: bool) -> Report:
         batch, model = make()
         timings = interleaved(_parts(batch, model), seconds)
         tables.append(_shares(title, timings))
-        if title.startswith("GIN") and not quick:
-            tables.append(_variants(title, batch, model, seconds))
     return Report(tables)
 
 
@@ -97,25 +95,3 @@ def _shares(title: str, timings: dict[str, Timing]) -> Table:
         for name, time in timings.items()
     ]
     return Table(f"{title}: parts of a GSINA step", ("part", "median ms", "of the step"), rows)
-
-
-def _variants(title: str, batch: Batch, model: GSINA, seconds: float) -> Table:
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-
-    def in_bf16() -> None:
-        with torch.autocast("cpu", torch.bfloat16):
-            terms = model.loss(batch)
-        optimiser.zero_grad(set_to_none=True)
-        torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-
-    candidates: dict[str, Candidate] = {
-        "float32": lambda: model.step(batch, optimiser),
-        "bf16 autocast": in_bf16,
-    }
-    timings = interleaved(candidates, seconds)
-    base = timings["float32"].median
-    rows = [
-        (name, round(t.median * 1e3, 2), round(t.median / base, 2)) for name, t in timings.items()
-    ]
-    return Table(f"{title}: number formats", ("step", "median ms", "times float32"), rows)

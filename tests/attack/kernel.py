@@ -37,7 +37,7 @@ def build(folder: Path) -> Path:
     import gsina.ops
 
     home = Path(gsina.ops.__file__).parent
-    sources = [str(home / name) for name in ("kernels.c", "messages.c", "trees.c")]
+    sources = sorted(map(str, home.glob("*.c")))
     program, compiler = folder / "driver", shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler")

@@ -36,6 +36,9 @@ void gsina_pair_scores_backward(int64_t edges, int64_t nodes, int64_t units,
                                 const int64_t *edge_index, const float *table,
                                 const float *weight, const float *grad, float *of_table,
                                 float *of_weight, float *of_bias);
+int64_t gsina_product(int64_t m, int64_t k, int64_t n, const float *a, int64_t a_row,
+                      int64_t a_column, const float *b, int64_t b_row, int64_t b_column,
+                      const float *begin, float *c);
 
 static uint64_t state;
 
@@ -151,6 +154,32 @@ static int round_of_messages(void) {
     return failed;
 }
 
+/* A product of random sizes, either factor turned or not, beside sums in double precision. */
+static int round_of_products(void) {
+    int64_t m = below(40), k = below(below(3) ? 40 : 600), n = 32 * below(4) + !below(4);
+    int turned = (int)below(2), b_turned = (int)below(2), failed = 0;
+    int64_t a_row = turned ? 1 : k, a_column = turned ? m : 1;
+    int64_t b_row = b_turned ? 1 : n, b_column = b_turned ? k : 1;
+    float *a = room(m * k, 4), *b = room(k * n, 4), *c = room(m * n, 4);
+    float *begin = below(2) ? room(n, 4) : NULL;
+    for (int64_t i = 0; i < m * k; i++)
+        a[i] = (float)(2 * share() - 1);
+    for (int64_t i = 0; i < k * n; i++)
+        b[i] = (float)(2 * share() - 1);
+    for (int64_t i = 0; begin && i < n; i++)
+        begin[i] = (float)share();
+    if (!gsina_product(m, k, n, a, a_row, a_column, b, b_row, b_column, begin, c))
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double sum = begin ? begin[j] : 0;
+                for (int64_t l = 0; l < k; l++)
+                    sum += (double)a[i * a_row + l * a_column] * b[l * b_row + j * b_column];
+                failed |= !(fabs(sum - c[i * n + j]) < 1e-4);
+            }
+    free(a), free(b), free(c), free(begin);
+    return failed;
+}
+
 int main(int count, char **given) {
     if (count != 4)
         return 2;
@@ -158,7 +187,7 @@ int main(int count, char **given) {
     int64_t rounds = strtoll(given[2], NULL, 10);
     int planted = given[3][0] == '1';
     for (int64_t i = 0; i < rounds; i++)
-        if (round_of(planted) || round_of_messages()) {
+        if (round_of(planted) || round_of_messages() || round_of_products()) {
             fprintf(stderr, "round %lld gave a wrong result\n", (long long)i);
             return 1;
         }

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -65,6 +69,34 @@ def test_other_processes_and_old_checkpoints() -> None:
         warnings.simplefilter("error")
         note_other_rounding([{"sessions": [now]}], now)
         note_other_rounding([{"sessions": [{"hardware": {}}]}, {}], now)
+
+
+def test_the_way_of_mkl() -> None:
+    now = provenance()
+    assert now["hardware"]["mkl"] in {"for Intel", "for others", None}
+    if now["hardware"]["mkl"] is not None:
+        intel = Path("/proc/cpuinfo").read_text().count("GenuineIntel") > 0
+        assert now["hardware"]["mkl"] == ("for Intel" if intel else "for others")
+    other = {"hardware": now["hardware"] | {"mkl": "for somebody else"}}
+    with pytest.warns(Note, match="mkl for somebody else, now "):
+        note_other_rounding([{"sessions": [other]}], now)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_library_that_was_loaded_before_torch_answers_for_mkl(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.so"
+    code = b"int mkl_serv_intel_cpu_true(void) { return 1; }"
+    call = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(answer)]
+    if sys.platform != "linux" or subprocess.run(call, input=code).returncode:
+        pytest.skip("no library can be loaded before torch here")
+    program = "from gsina.runs.provenance import mkl; print(mkl())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"LD_PRELOAD": str(answer)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "for Intel", done.stderr
 
 
 @pytest.mark.parametrize(

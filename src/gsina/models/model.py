@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.export import ExportedProgram
 
 from gsina.errors import InputError
 from gsina.explainers.frozen import Explainer
@@ -28,6 +29,7 @@ from gsina.metrics import METRICS, predicted_classes
 from gsina.models.architecture import Architecture
 from gsina.models.display import model_html
 from gsina.models.explanations import explain
+from gsina.models.export import export_program
 from gsina.models.pyg import PygModel
 from gsina.models.uncertainty.calibration import Calibration
 from gsina.models.uncertainty.reference import Reference
@@ -288,6 +290,13 @@ class Model:
         Of a model with trees it is the network alone.
         """
         return PygModel(self.network_alone())
+
+    def export(self) -> ExportedProgram:
+        """A program ``(x, edge_index, ptr[, edge_attr])`` of torch's own operators, to be served.
+
+        See :func:`~gsina.models.export.export_program`.
+        """
+        return export_program(self)
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
         """All metrics that apply to labelled graphs.

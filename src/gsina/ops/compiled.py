@@ -1,19 +1,19 @@
 """The compiled kernels: soft top-r, attention and messages of small graphs, on the CPU.
 
 A training step on small graphs is a few hundred calls into torch on short vectors, where the calls
-cost more than the numbers. The kernels in ``kernels.c`` and ``messages.c`` make one call of them,
-and that in ``trees.c`` one of a forest. They are built when the package is installed, if there is a
-C compiler; without them, on other devices, and for large groups, all is computed by torch, to
-rounding the same. What is odd is left to torch, too, which says what is wrong.
+cost more than the numbers. The kernels in ``kernels.c``, ``messages.c`` and ``products.c`` make one
+call of them, and that in ``trees.c`` one of a forest. They are built when the package is installed,
+if there is a C compiler; without them, on other devices, and for large groups, all is computed by
+torch, to rounding the same. What is odd is left to torch, too, which says what is wrong.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +26,13 @@ from gsina.ops.groups import Groups, Runs
 from gsina.ops.host import at_hand, is_transformed
 from gsina.ops.once import once
 
-VERSION = 7
+VERSION = 8
 #: Mean number of elements per group beyond which torch, with wider vectors and threads, is faster.
 LARGE = 10_000
 #: Number of edges beyond which torch, with several threads, sends messages and scores pairs.
 MANY_EDGES = 50_000
+#: Number of torch's threads beyond which they make a matrix product sooner than one thread does.
+FEW_THREADS = 2
 
 _INT, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _SIGNATURES = {
@@ -44,6 +46,7 @@ _SIGNATURES = {
     "gsina_pair_scores": [*[_INT] * 3, *[_POINTER] * 4],
     "gsina_pair_scores_backward": [*[_INT] * 3, *[_POINTER] * 7],
     "gsina_forest_sum": [*[_INT] * 6, *[_POINTER] * 7],
+    "gsina_product": [*[_INT] * 3, *[_POINTER, _INT, _INT] * 2, *[_POINTER] * 2],
 }
 _ALONE: ContextVar[bool] = ContextVar("gsina_torch_alone", default=False)
 
@@ -219,19 +222,31 @@ def attend(
         if failed:
             return None
     found = _Solution(bounds, edge_index, reverse, standard, edge, complement, scale, node, ties)
-    weights = _Attend.apply(scores, found, 2 / temperature)  # type: ignore[no-untyped-call]
-    return *weights, standard
+    gradient = partial(_gradient, factor=2 / temperature)
+    return *known_attention(scores, found, gradient), standard
 
 
-class _Attend(torch.autograd.Function):
-    """The gradient of a solution that is known; it can be taken once."""
+def known_attention(
+    scores: Tensor, found: Any, gradient: Callable[..., Tensor]
+) -> tuple[Tensor, Tensor | None]:
+    """Weights of edges and nodes that are known, as functions of the scores, differentiable once.
 
+    Args:
+        scores: Scores of the edges ``[E]``.
+        found: A named tuple of tensors, among them the weights ``edge`` and ``node``; it is kept.
+        gradient: ``(found, of_edge, of_node)`` to the gradient by the scores ``[E]``, from those by
+            the weights, of which one may be ``None``.
+    """
+    return _KnownAttention.apply(scores, found, gradient)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _KnownAttention(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, found: _Solution, factor: float
+        ctx: Any, scores: Tensor, found: Any, gradient: Callable[..., Tensor]
     ) -> tuple[Tensor, Tensor | None]:
         ctx.save_for_backward(*found)
-        ctx.factor = factor
+        ctx.kind, ctx.gradient = type(found), gradient
         ctx.set_materialize_grads(False)
         return found.edge, found.node
 
@@ -242,18 +257,37 @@ class _Attend(torch.autograd.Function):
     ) -> tuple[Tensor | None, None, None]:
         if of_edge is None and of_node is None:
             return None, None, None
-        found = _Solution(*ctx.saved_tensors)
-        of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
-        work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
-        backward_kernels().gsina_attend_backward(
-            found.scale.numel(),
-            *pointers(found.bounds, found.edge_index, found.reverse),
-            *pointers(found.standard, found.edge, found.complement, found.scale),
-            *pointers(found.node, found.ties, of_edge, of_node),
-            ctx.factor,
-            *pointers(work, of_scores),
-        )
-        return of_scores, None, None
+        return ctx.gradient(ctx.kind(*ctx.saved_tensors), of_edge, of_node), None, None
+
+
+def _gradient(
+    found: _Solution, of_edge: Tensor | None, of_node: Tensor | None, *, factor: float
+) -> Tensor:
+    of_edge, of_node = _contiguous(of_edge), _contiguous(of_node)
+    work, of_scores = torch.empty_like(found.edge), torch.empty_like(found.edge)
+    backward_kernels().gsina_attend_backward(
+        found.scale.numel(),
+        *pointers(found.bounds, found.edge_index, found.reverse),
+        *pointers(found.standard, found.edge, found.complement, found.scale),
+        *pointers(found.node, found.ties, of_edge, of_node),
+        factor,
+        *pointers(work, of_scores),
+    )
+    return of_scores
+
+
+def product(a: Tensor, b: Tensor, begin: Tensor | None = None) -> Tensor:
+    """``a b``, and ``begin`` added to every row: ``[M, K], [K, N], [N] -> [M, N]``, float32.
+
+    By the kernel where processor and sizes are right for it, else by torch; no gradient.
+    """
+    library, (rows, depth), columns = kernels_for_memory(), a.shape, b.size(1)
+    if library is not None and torch.get_num_threads() <= FEW_THREADS:
+        found = a.new_empty(rows, columns)
+        factors = (part for one in (a, b) for part in (one.data_ptr(), *one.stride()))
+        if not library.gsina_product(rows, depth, columns, *factors, *pointers(begin, found)):
+            return found
+    return a @ b if begin is None else torch.addmm(begin, a, b)
 
 
 def kernels_for_memory() -> Any:

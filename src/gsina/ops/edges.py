@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gsina.ops.groups import Groups
-from gsina.ops.host import widest
+from gsina.ops.host import is_exporting, widest
 
 
 def symmetrise(values: Tensor, reverse: Tensor | None) -> Tensor:
@@ -92,4 +92,6 @@ def reverse_edges(edge_index: Tensor, num_nodes: int) -> Tensor | None:
     paired = (slot < num_edges) & (key[slot_or_end] == opposite)
     reverse = torch.empty_like(position)
     reverse[opposite_order] = torch.where(paired, order[slot_or_end], opposite_order)
+    if is_exporting():  # a program of any edges: those without an opposite are their own
+        return reverse
     return reverse if bool((reverse != position).any()) else None

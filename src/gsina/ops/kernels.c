@@ -15,28 +15,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To be raised here and in compiled.py with every change, also of the other two: a library that was
- * built before is then not used. */
-#define VERSION 7
+#include "targets.h"
+
+/* To be raised here and in compiled.py with every change, also of the other C files: a library that
+ * was built before is then not used. */
+#define VERSION 8
 
 #define LANES 4
 #define BLOCK 64
 #define MOST_STEPS 128
 #define ROUNDING 1e-13
-
-/* Once for processors with wide vectors, once for all; the choice is made when it is loaded. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12
-#define WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define WIDE
-#endif
-
-/* What is made for several processors must be inlined into the functions that are. */
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
 
 int64_t gsina_version(void) { return VERSION; }
 

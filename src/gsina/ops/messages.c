@@ -8,19 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "targets.h"
+
 #define LANES 16
-
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12
-#define WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WIDE
-#endif
-
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
 
 static int are_nodes(int64_t edges, int64_t nodes, const int64_t *edge_index) {
     for (int64_t i = 0; i < 2 * edges; i++)
@@ -46,10 +36,10 @@ INLINE float add_lanes(const float *lanes) {
  * sum        the result     [N, C]
  *
  * Returns 0, or -1 if an end is no node: torch says how. */
-WIDE int64_t gsina_message_sum(int64_t edges, int64_t nodes, int64_t channels,
-                               const int64_t *edge_index, const float *restrict states,
-                               const float *restrict weight, const float *restrict edge,
-                               const float *restrict scale, float *restrict sum) {
+WIDEST int64_t gsina_message_sum(int64_t edges, int64_t nodes, int64_t channels,
+                                 const int64_t *edge_index, const float *restrict states,
+                                 const float *restrict weight, const float *restrict edge,
+                                 const float *restrict scale, float *restrict sum) {
     if (!are_nodes(edges, nodes, edge_index))
         return -1;
     memset(sum, 0, sizeof(float) * (size_t)(nodes * channels));
@@ -71,12 +61,12 @@ WIDE int64_t gsina_message_sum(int64_t edges, int64_t nodes, int64_t channels,
 }
 
 /* Its gradients by states, weights and edges, from that by the sum; of_edge is NULL without edges. */
-WIDE void gsina_message_sum_backward(int64_t edges, int64_t nodes, int64_t channels,
-                                     const int64_t *edge_index, const float *restrict states,
-                                     const float *restrict weight, const float *restrict edge,
-                                     const float *restrict scale, const float *restrict of_sum,
-                                     float *restrict of_states, float *restrict of_weight,
-                                     float *restrict of_edge) {
+WIDEST void gsina_message_sum_backward(int64_t edges, int64_t nodes, int64_t channels,
+                                       const int64_t *edge_index, const float *restrict states,
+                                       const float *restrict weight, const float *restrict edge,
+                                       const float *restrict scale, const float *restrict of_sum,
+                                       float *restrict of_states, float *restrict of_weight,
+                                       float *restrict of_edge) {
     memset(of_states, 0, sizeof(float) * (size_t)(nodes * channels));
     for (int64_t e = 0; e < edges; e++) {
         const float *x = states + edge_index[e] * channels, *y = edge ? edge + e * channels : x;
@@ -123,9 +113,9 @@ WIDE void gsina_message_sum_backward(int64_t edges, int64_t nodes, int64_t chann
  * scores     the result                                                  [E]
  *
  * Returns 0, or -1 if an end is no node. */
-WIDE int64_t gsina_pair_scores(int64_t edges, int64_t nodes, int64_t units,
-                               const int64_t *edge_index, const float *restrict table,
-                               const float *restrict weight, float *restrict scores) {
+WIDEST int64_t gsina_pair_scores(int64_t edges, int64_t nodes, int64_t units,
+                                 const int64_t *edge_index, const float *restrict table,
+                                 const float *restrict weight, float *restrict scores) {
     if (!are_nodes(edges, nodes, edge_index))
         return -1;
     for (int64_t e = 0; e < edges; e++) {
@@ -152,11 +142,11 @@ WIDE int64_t gsina_pair_scores(int64_t edges, int64_t nodes, int64_t units,
  * of_table   [N, 2 C]
  * of_weight  [C]
  * of_bias    [C] */
-WIDE void gsina_pair_scores_backward(int64_t edges, int64_t nodes, int64_t units,
-                                     const int64_t *edge_index, const float *restrict table,
-                                     const float *restrict weight, const float *restrict grad,
-                                     float *of_table, float *restrict of_weight,
-                                     float *restrict of_bias) {
+WIDEST void gsina_pair_scores_backward(int64_t edges, int64_t nodes, int64_t units,
+                                       const int64_t *edge_index, const float *restrict table,
+                                       const float *restrict weight, const float *restrict grad,
+                                       float *of_table, float *restrict of_weight,
+                                       float *restrict of_bias) {
     memset(of_table, 0, sizeof(float) * (size_t)(2 * nodes * units));
     memset(of_weight, 0, sizeof(float) * (size_t)units);
     memset(of_bias, 0, sizeof(float) * (size_t)units);

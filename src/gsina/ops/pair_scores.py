@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gsina.ops.adjacency import Adjacency, SortedEdges, adjacency
-from gsina.ops.compiled import backward_kernels, is_plain, kernels_for_memory, pointers
+from gsina.ops.compiled import backward_kernels, is_plain, kernels_for_memory, pointers, product
 from gsina.ops.once import once
 
 #: Edges and hidden units in memory at a time: rows that are near in memory, blocks that a
@@ -101,7 +101,7 @@ def compiled_scores(
     with torch.no_grad():
         # Rows for the source above those for the target, so that one product makes both.
         stacked = first[0].view(units, 2, width).transpose(0, 1).reshape(2 * units, width)
-        table = torch.addmm(F.pad(first[1], (units, 0)), h, stacked.t())
+        table = product(h, stacked.t(), F.pad(first[1], (units, 0)))
         edge_index, weight = edge_index.contiguous(), last[0].contiguous()
         scores = table.new_empty(number)
         given = pointers(edge_index, table, weight, scores)
@@ -140,9 +140,10 @@ class _CompiledScores(torch.autograd.Function):
         of_last, of_bias = torch.empty_like(last), table.new_empty(units)
         given = pointers(edge_index, table, last, grad, of_table, of_last, of_bias)
         backward_kernels().gsina_pair_scores_backward(grad.numel(), nodes, units, *given)
-        of_stacked = of_table.t() @ h
+        of_stacked = product(of_table.t(), h)
         of_first = of_stacked.view(2, units, width).transpose(0, 1).reshape(units, 2 * width)
-        return of_table @ stacked, of_first, of_bias, of_last, grad.sum().view(1), None, None
+        of_h, of_last_bias = product(of_table, stacked), grad.sum().view(1)
+        return of_h, of_first, of_bias, of_last, of_last_bias, None, None
 
 
 def _units(table: Tensor) -> list[Tensor]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import subprocess
 import warnings
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,12 @@ def hardware(device: torch.device | None = None) -> dict[str, Any]:
         "device": str(device),
         "accelerator": device_name(device),
         "kernels": kernels() is not None,  # of small groups on the CPU; else it is torch
+        "mkl": mkl(),
     }
 
 
 #: What decides in which order numbers are summed, and so how they are rounded.
-ROUNDING = ("device", "threads", "kernels", "cpu", "processes")
+ROUNDING = ("device", "threads", "kernels", "cpu", "mkl", "processes")
 
 
 def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -> None:
@@ -68,6 +71,22 @@ def note_other_rounding(before: Iterable[dict[str, Any]], now: dict[str, Any]) -
             ),
             stacklevel=2,
         )
+
+
+@cache
+def mkl() -> str | None:
+    """For which processors MKL, of which torch asks its products, takes this one.
+
+    ``"for Intel"`` or ``"for others"``: then it uses no vectors of 16 numbers, also where there are
+    any, and rounds in another way. ``None`` if there is no MKL, or it does not say.
+    """
+    torch_library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    for library in (None, str(torch_library)):  # what was loaded before torch goes first
+        try:
+            return "for Intel" if ctypes.CDLL(library).mkl_serv_intel_cpu_true() else "for others"
+        except (OSError, AttributeError, TypeError):  # Windows has no library of the process
+            continue
+    return None
 
 
 def _kind(hardware: dict[str, Any]) -> str:

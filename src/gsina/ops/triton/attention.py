@@ -8,13 +8,13 @@ Not run on a GPU yet: tested in Triton's interpreter, and compiled for several o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from gsina.ops.compiled import Graphs
-from gsina.ops.once import once
+from gsina.ops.compiled import Graphs, known_attention
 from gsina.ops.solvers.dual32 import parts_of_one
 from gsina.ops.triton import weights as soft_top_r
 
@@ -65,7 +65,6 @@ def attend(
         return None
     runs, order = soft_top_r.in_runs(groups)
     every = torch.arange(groups.size, device=scores.device)
-    order = every if order is None else order
     plain, edge_index = scores.detach().contiguous(), graphs.edge_index.contiguous()
     shares = torch.as_tensor(ratio, dtype=torch.float32, device=scores.device)
     shares = shares.expand(groups.num).contiguous()
@@ -85,8 +84,8 @@ def attend(
         node = _node_max(edge, edge_index, graphs.num_nodes, isolated)
     known = order, runs.bounds, edge_index, graphs.reverse
     found = _Solution(*known, standard, edge, complement, scale, node)
-    weights = _Attend.apply(scores, found, 2 / temperature)  # type: ignore[no-untyped-call]
-    return *weights, standard
+    gradient = partial(_gradient, factor=2 / temperature)
+    return *known_attention(scores, found, gradient), standard
 
 
 def _node_max(edge: Tensor, edge_index: Tensor, nodes: int, isolated: float | Tensor) -> Tensor:
@@ -101,40 +100,23 @@ def _node_max(edge: Tensor, edge_index: Tensor, nodes: int, isolated: float | Te
     return torch.where(largest < 0, alone, largest.view(torch.float32))
 
 
-class _Attend(torch.autograd.Function):
-    """The gradient of a solution that is known; it can be taken once."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, scores: Tensor, found: _Solution, factor: float
-    ) -> tuple[Tensor, Tensor | None]:
-        ctx.save_for_backward(*found)
-        ctx.factor = factor
-        ctx.set_materialize_grads(False)
-        return found.edge, found.node
-
-    @staticmethod
-    @once
-    def backward(
-        ctx: Any, of_edge: Tensor | None, of_node: Tensor | None
-    ) -> tuple[Tensor | None, None, None]:
-        if of_edge is None and of_node is None:
-            return None, None, None
-        found = _Solution(*ctx.saved_tensors)
-        grad = torch.zeros_like(found.edge) if of_edge is None else of_edge
-        if of_node is not None and found.node is not None:
-            grad = grad + _of_largest(found.edge, found.node, found.edge_index, of_node)
-        result = torch.empty_like(found.edge)
-        soft_top_r.launch(
-            "attend_backward_kernel",
-            found.scale.numel(),
-            *(found.order, found.bounds, found.standard, found.edge, found.complement),
-            *(found.scale, grad.contiguous(), result, ctx.factor),
-            BLOCK=soft_top_r.BLOCK,
-        )
-        if found.reverse is not None:
-            result = (result + result.index_select(0, found.reverse)) / 2
-        return result, None, None
+def _gradient(
+    found: _Solution, of_edge: Tensor | None, of_node: Tensor | None, *, factor: float
+) -> Tensor:
+    grad = torch.zeros_like(found.edge) if of_edge is None else of_edge
+    if of_node is not None and found.node is not None:
+        grad = grad + _of_largest(found.edge, found.node, found.edge_index, of_node)
+    result = torch.empty_like(found.edge)
+    soft_top_r.launch(
+        "attend_backward_kernel",
+        found.scale.numel(),
+        *(found.order, found.bounds, found.standard, found.edge, found.complement),
+        *(found.scale, grad.contiguous(), result, factor),
+        BLOCK=soft_top_r.BLOCK,
+    )
+    if found.reverse is not None:
+        result = (result + result.index_select(0, found.reverse)) / 2
+    return result
 
 
 def _of_largest(edge: Tensor, node: Tensor, edge_index: Tensor, of_node: Tensor) -> Tensor:

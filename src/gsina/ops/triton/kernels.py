@@ -84,8 +84,63 @@ def _solve(
 
 
 @triton.jit
+def _solve_and_store(
+    x,
+    order,
+    start,
+    end,
+    given,
+    weights,
+    complements,
+    part,
+    COARSE: tl.constexpr,
+    FINE: tl.constexpr,
+    NEWTON: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Weights ``sigmoid(x + dual)`` with mean ``given`` for one group, and their complements.
+
+    ``x`` lies by places of the group, which hold the elements ``order``.
+    """
+    lanes = tl.arange(0, BLOCK)
+    everything = given >= 1.0
+    ratio = tl.where(everything, 0.5, given)
+    shift, best = _solve(x, start, end, ratio, part, COARSE, FINE, NEWTON, BLOCK)
+    for first in range(start, end, BLOCK):
+        inside = first + lanes < end
+        element = tl.load(order + first + lanes, mask=inside, other=0)
+        logits = (tl.load(x + first + lanes, mask=inside, other=0.0) + shift) + best
+        one = tl.where(everything, 1.0, tl.sigmoid(logits))
+        other = tl.where(everything, 0.0, tl.sigmoid(-logits))
+        tl.store(weights + element, one, mask=inside)
+        tl.store(complements + element, other, mask=inside)
+
+
+@triton.jit
+def _pull(order, start, end, weights, complements, grads, BLOCK: tl.constexpr):
+    """``<v, g> / <v>`` of one group, with v the product of weight and complement."""
+    lanes = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    along = tl.zeros((BLOCK,), tl.float32)
+    for first in range(start, end, BLOCK):
+        inside = first + lanes < end
+        element = tl.load(order + first + lanes, mask=inside, other=0)
+        v = _variance(weights, complements, element, inside)
+        total += v
+        along += v * tl.load(grads + element, mask=inside, other=0.0)
+    return tl.sum(along, 0) / tl.maximum(tl.sum(total, 0), 1.1754944e-38)
+
+
+@triton.jit
+def _variance(weights, complements, element, inside):
+    v = tl.load(weights + element, mask=inside, other=0.0)
+    return v * tl.load(complements + element, mask=inside, other=0.0)
+
+
+@triton.jit
 def forward_kernel(
     x,
+    order,
     ratios,
     bounds,
     weights,
@@ -96,46 +151,30 @@ def forward_kernel(
     NEWTON: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Weights ``sigmoid(x + dual)`` with mean ``ratio`` for one group, and their complements."""
+    """Soft top-r of one group."""
     group = tl.program_id(0)
     start = tl.load(bounds + group)
     end = tl.load(bounds + group + 1)
-    lanes = tl.arange(0, BLOCK)
     given = tl.load(ratios + group)
-    everything = given >= 1.0
-    ratio = tl.where(everything, 0.5, given)
-    shift, best = _solve(x, start, end, ratio, part, COARSE, FINE, NEWTON, BLOCK)
-    for first in range(start, end, BLOCK):
-        inside = first + lanes < end
-        logits = (tl.load(x + first + lanes, mask=inside, other=0.0) + shift) + best
-        one = tl.where(everything, 1.0, tl.sigmoid(logits))
-        other = tl.where(everything, 0.0, tl.sigmoid(-logits))
-        tl.store(weights + first + lanes, one, mask=inside)
-        tl.store(complements + first + lanes, other, mask=inside)
+    _solve_and_store(
+        x, order, start, end, given, weights, complements, part, COARSE, FINE, NEWTON, BLOCK
+    )
 
 
 @triton.jit
-def backward_kernel(weights, complements, grads, bounds, found, BLOCK: tl.constexpr):
+def backward_kernel(order, bounds, weights, complements, grads, found, BLOCK: tl.constexpr):
     """``v (g - <v, g> / <v>)`` for one group, with v the product of weight and complement."""
     group = tl.program_id(0)
     start = tl.load(bounds + group)
     end = tl.load(bounds + group + 1)
     lanes = tl.arange(0, BLOCK)
-    total = tl.zeros((BLOCK,), tl.float32)
-    along = tl.zeros((BLOCK,), tl.float32)
+    pull = _pull(order, start, end, weights, complements, grads, BLOCK)
     for first in range(start, end, BLOCK):
         inside = first + lanes < end
-        v = tl.load(weights + first + lanes, mask=inside, other=0.0)
-        v *= tl.load(complements + first + lanes, mask=inside, other=0.0)
-        total += v
-        along += v * tl.load(grads + first + lanes, mask=inside, other=0.0)
-    pull = tl.sum(along, 0) / tl.maximum(tl.sum(total, 0), 1.1754944e-38)
-    for first in range(start, end, BLOCK):
-        inside = first + lanes < end
-        v = tl.load(weights + first + lanes, mask=inside, other=0.0)
-        v *= tl.load(complements + first + lanes, mask=inside, other=0.0)
-        g = tl.load(grads + first + lanes, mask=inside, other=0.0)
-        tl.store(found + first + lanes, v * (g - pull), mask=inside)
+        element = tl.load(order + first + lanes, mask=inside, other=0)
+        v = _variance(weights, complements, element, inside)
+        g = tl.load(grads + element, mask=inside, other=0.0)
+        tl.store(found + element, v * (g - pull), mask=inside)
 
 
 @triton.jit
@@ -199,15 +238,9 @@ def attend_kernel(
         tl.store(x + first + lanes, value, mask=inside)
     tl.debug_barrier()
     given = tl.load(ratios + group)
-    everything = given >= 1.0
-    ratio = tl.where(everything, 0.5, given)
-    shift, best = _solve(x, start, end, ratio, part, COARSE, FINE, NEWTON, BLOCK)
-    for first in range(start, end, BLOCK):
-        inside = first + lanes < end
-        edge = tl.load(order + first + lanes, mask=inside, other=0)
-        logits = (tl.load(x + first + lanes, mask=inside, other=0.0) + shift) + best
-        tl.store(weights + edge, tl.where(everything, 1.0, tl.sigmoid(logits)), mask=inside)
-        tl.store(complements + edge, tl.where(everything, 0.0, tl.sigmoid(-logits)), mask=inside)
+    _solve_and_store(
+        x, order, start, end, given, weights, complements, part, COARSE, FINE, NEWTON, BLOCK
+    )
 
 
 @triton.jit
@@ -244,22 +277,12 @@ def attend_backward_kernel(
     start = tl.load(bounds + group)
     end = tl.load(bounds + group + 1)
     lanes = tl.arange(0, BLOCK)
-    total = tl.zeros((BLOCK,), tl.float32)
-    pulled = tl.zeros((BLOCK,), tl.float32)
-    for first in range(start, end, BLOCK):
-        inside = first + lanes < end
-        edge = tl.load(order + first + lanes, mask=inside, other=0)
-        v = tl.load(weights + edge, mask=inside, other=0.0)
-        v *= tl.load(complements + edge, mask=inside, other=0.0)
-        total += v
-        pulled += v * tl.load(grads + edge, mask=inside, other=0.0)
-    pull = tl.sum(pulled, 0) / tl.maximum(tl.sum(total, 0), 1.1754944e-38)
+    pull = _pull(order, start, end, weights, complements, grads, BLOCK)
     along = tl.zeros((BLOCK,), tl.float32)
     for first in range(start, end, BLOCK):
         inside = first + lanes < end
         edge = tl.load(order + first + lanes, mask=inside, other=0)
-        v = tl.load(weights + edge, mask=inside, other=0.0)
-        v *= tl.load(complements + edge, mask=inside, other=0.0)
+        v = _variance(weights, complements, edge, inside)
         d = v * (tl.load(grads + edge, mask=inside, other=0.0) - pull)
         along += d * tl.load(standard + edge, mask=inside, other=0.0)
     share = tl.sum(along, 0) / tl.maximum((end - start).to(tl.float32) - 1.0, 1.0)
@@ -267,8 +290,7 @@ def attend_backward_kernel(
     for first in range(start, end, BLOCK):
         inside = first + lanes < end
         edge = tl.load(order + first + lanes, mask=inside, other=0)
-        v = tl.load(weights + edge, mask=inside, other=0.0)
-        v *= tl.load(complements + edge, mask=inside, other=0.0)
+        v = _variance(weights, complements, edge, inside)
         d = v * (tl.load(grads + edge, mask=inside, other=0.0) - pull)
         d -= share * tl.load(standard + edge, mask=inside, other=0.0)
         tl.store(found + edge, d * unit, mask=inside)

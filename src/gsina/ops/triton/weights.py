@@ -41,10 +41,12 @@ def is_suited(groups: Groups) -> bool:
     return known and groups.num > 0 and groups.size <= LONGEST * groups.num
 
 
-def in_runs(groups: Groups) -> tuple[Runs, Tensor | None]:
-    """Groups side by side, and the order that makes them so."""
+def in_runs(groups: Groups) -> tuple[Runs, Tensor]:
+    """Groups side by side, and the element at each of their places ``[N]``."""
     runs, order = groups.in_runs
     assert isinstance(runs, Runs)
+    if order is None:
+        order = torch.arange(groups.size, device=runs.bounds.device)
     return runs, order
 
 
@@ -59,13 +61,12 @@ def solve(logits: Tensor, ratio: Tensor, groups: Groups) -> tuple[Tensor, Tensor
     if not is_suited(groups):
         return None
     runs, order = in_runs(groups)
-    x = (logits if order is None else logits.index_select(0, order)).contiguous()
+    x = logits.index_select(0, order)
     weights, complement = torch.empty_like(x), torch.empty_like(x)
     part, shares = parts_of_one(groups.size), ratio.to(torch.float32).contiguous()
-    launch(
-        "forward_kernel", groups.num, x, shares, runs.bounds, weights, complement, part, **sizes()
-    )
-    return _back(weights, order), _back(complement, order)
+    given = x, order, shares, runs.bounds, weights, complement, part
+    launch("forward_kernel", groups.num, *given, **sizes())
+    return weights, complement
 
 
 def gradient(weights: Tensor, complement: Tensor, grad: Tensor, groups: Groups) -> Tensor | None:
@@ -80,15 +81,10 @@ def gradient(weights: Tensor, complement: Tensor, grad: Tensor, groups: Groups) 
     if not is_suited(groups):
         return None
     runs, order = in_runs(groups)
-    given = weights, complement, grad
-    taken = [(one if order is None else one.index_select(0, order)).contiguous() for one in given]
-    found = torch.empty_like(taken[0])
-    launch("backward_kernel", groups.num, *taken, runs.bounds, found, BLOCK=BLOCK)
-    return _back(found, order)
-
-
-def _back(values: Tensor, order: Tensor | None) -> Tensor:
-    return values if order is None else torch.empty_like(values).index_copy_(0, order, values)
+    given = [one.contiguous() for one in (weights, complement, grad)]
+    found = torch.empty_like(given[0])
+    launch("backward_kernel", groups.num, order, runs.bounds, *given, found, BLOCK=BLOCK)
+    return found
 
 
 def sizes() -> dict[str, int]:
