@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.graphs.task import Task
 from gsina.methods import build_method
@@ -170,18 +171,6 @@ def _ranking(summaries: Sequence[Summary]) -> str:
         ("", "against", "data", "difference"),
         [[one.row, one.against, one.column, in_words(one)] for one in found],
     )
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-
-    def lines() -> Iterator[str]:
-        yield f"| {' | '.join(heads)} |".replace("|  |", "| |")
-        yield "|---" * len(heads) + "|"
-        for row in rows:
-            yield f"| {' | '.join(row)} |".replace("|  |", "| |")
-
-    return "\n".join([*lines(), ""])
 
 
 def equal(row: str, against: str, recipes: dict[str, Recipe]) -> str:
