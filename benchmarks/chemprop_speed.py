@@ -31,9 +31,9 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.report import Cell, Claim, Report, Table
 from gsina.files import data_dir
 from gsina.formats import read_molecules
+from gsina.listeners import OnEpoch
 from gsina.models.train import train_model
 from gsina.runs.defaults import file_recipe
-from gsina.training.listeners import OnEpoch
 
 FILE, TARGET = "ogb/ogbg_molbace/mapping/mol.csv.gz", "Class"
 NEW = "ogb/ogbg_molhiv/mapping/mol.csv.gz"

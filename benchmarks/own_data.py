@@ -17,9 +17,9 @@ from benchmarks.timing import interleaved
 from gsina.files import data_dir
 from gsina.formats import read_molecules, stream_molecules
 from gsina.graphs.dataset import Dataset
+from gsina.listeners import Listener
 from gsina.models.train import train_model
 from gsina.runs.defaults import file_recipe
-from gsina.training.listeners import Listener
 
 FILE = "ogb/ogbg_molhiv/mapping/mol.csv.gz"
 

@@ -38,12 +38,12 @@ BELOW = {
     "tuning": "runs",
     "paper": "tuning",
     "cli": "paper estimators",
-    "__init__": "estimators runs",
+    "__init__": "estimators runs moved",
     "__main__": "cli",
-    "data": "datasets",
+    "moved": "",
 }
-#: The roof: what stands on everything and is no room; `data` holds old names only.
-ROOF = ("__init__", "__main__", "data")
+#: The roof: what stands on everything and is no room; `moved` holds old names only.
+ROOF = ("__init__", "__main__", "moved")
 
 WIDTH, MARGIN, TOP = 1000, 60, 150
 GAP = 26

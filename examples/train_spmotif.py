@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 
 from gsina.explain.pictures.graphs import draw_subgraphs
+from gsina.listeners import OnEpoch
 from gsina.runs.published import default_recipe
 from gsina.runs.run import run
 from gsina.training import predict
-from gsina.training.listeners import OnEpoch
 
 torch.set_num_threads(1)  # batches of small graphs gain nothing from more
 recipe = default_recipe(

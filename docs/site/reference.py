@@ -121,7 +121,12 @@ ROOMS = (
         "explain",
         "Explanations",
         "Explanations, how far to believe them, and the page that shows them.",
-        ("gsina.explain", "gsina.explain.page", "gsina.explainers.registry"),
+        (
+            "gsina.explain",
+            "gsina.explain.page",
+            "gsina.explain.pictures",
+            "gsina.explainers.registry",
+        ),
     ),
     Room(
         "runs",

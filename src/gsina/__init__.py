@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gsina import moved
+
 if TYPE_CHECKING:
     from gsina.estimators import GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor
     from gsina.methods.gsina import GSINA
@@ -59,11 +61,13 @@ _MODULES = (
     "tuning",
 )
 
+moved.install()
+
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _MODULES:
+    if name in _MODULES or f"gsina.{name}" in moved.MOVED:
         return import_module(f"gsina.{name}")
     raise AttributeError(f"module 'gsina' has no attribute {name!r}")
 

@@ -1,4 +1,4 @@
-"""Small tables of HTML for notebooks, which need nothing else; all text in them is escaped."""
+"""Small tables: of HTML for notebooks, where all text is escaped, and of Markdown for pages."""
 
 from __future__ import annotations
 
@@ -39,3 +39,19 @@ def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
     body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
     return f'<table style="{STYLE}"><tr>{line("th", heads)}</tr>{body}</table>'
+
+
+def markdown_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int | None = None
+) -> str:
+    """A table in Markdown, with a line break at its end; the cells are Markdown already.
+
+    Args:
+        heads: The names of the columns.
+        rows: The cells of every row.
+        numbers_from: The first column that is set to the right, as numbers are; by default none.
+    """
+    left = len(heads) if numbers_from is None else numbers_from
+    rule = "|---" * left + "|---:" * (len(heads) - left) + "|"
+    head = f"| {' | '.join(heads)} |".replace("|  |", "| |")
+    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in rows), ""])

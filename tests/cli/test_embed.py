@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,3 +91,26 @@ def test_endings_that_are_not_known_are_refused_before_anything_is_read(gsina):
     assert done.exit_code == 2
     assert "--out must end in .npy, .csv or .parquet, got v.txt." in done.stderr
     assert command.SUFFIXES == embed.SUFFIXES
+
+
+def test_a_file_with_a_header_and_no_rows(gsina, tmp_path):
+    pytest.importorskip("rdkit")
+    kept = Path(__file__).parents[1] / "kept" / "v0.1" / "molecules"
+    (tmp_path / "empty.csv").write_text("smiles,target\n")
+    for out in ("v.npy", "v.csv"):
+        done = gsina("embed", kept, "empty.csv", "-o", out)
+        assert done.exit_code == 0, done.output
+        assert "note: the input has no rows, so the output has none either." in done.output
+    assert np.load(tmp_path / "v.npy").shape[0] == 0
+    assert np.load(tmp_path / "v.npy").shape[1] > 0
+    head = (tmp_path / "v.csv").read_text()
+    assert head.startswith("smiles,state_0,")
+    assert head.count("\n") == 1
+    done = gsina("predict", kept, "empty.csv", "-o", "p.csv")
+    assert done.exit_code == 0
+    assert "note: the input has no rows" in done.output
+    assert (tmp_path / "p.csv").read_text().startswith("smiles,target,prediction,")
+    failed = gsina("explain", kept, "empty.csv", "-o", "page.html")
+    assert failed.exit_code == 2
+    assert "empty.csv has no rows, so there is nothing to show; check the file." in failed.stderr
+    assert not (tmp_path / "page.html").exists()

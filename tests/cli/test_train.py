@@ -230,3 +230,11 @@ def test_two_processes_do_not_train_into_one_folder(gsina, tmp_path, what):
 def test_a_start_that_failed_leaves_no_folder(gsina, tmp_path):
     assert gsina("train", "spmotif", "--bias", 1.5, "--out", "run").exit_code == 2
     assert not (tmp_path / "run").exists()
+
+
+def test_a_method_that_cannot_leaves_no_folder(gsina, tmp_path):
+    small = ("--data-option", "num_per_class=3")
+    refused = gsina("train", "spmotif", *small, "--method", "eerm", "--out", "run")
+    assert refused.exit_code == 2
+    assert "method eerm edits the neighbourhoods of nodes and cannot" in refused.stderr
+    assert not (tmp_path / "run").exists()

@@ -191,6 +191,16 @@ def test_what_was_fetched_is_used_without_a_network(
     assert load_model("hf://me/motifs").task == model.task
 
 
+def test_a_hub_that_is_ill(hub: HubServer, model: Model, caplog: pytest.LogCaptureFixture) -> None:
+    push_model(model, "me/motifs")
+    load_model("hf://me/motifs")
+    hub.broken = True
+    assert load_model("hf://me/motifs").task == model.task  # the copy of before
+    with pytest.raises(DownloadError, match="hf://me/fresh"):
+        load_model("hf://me/fresh")
+    assert not [one for one in caplog.records if one.name.startswith("huggingface_hub")]
+
+
 def test_the_command(
     hub: HubServer, model: Model, gsina: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -372,8 +372,8 @@ class Inline:
 def test_a_trial_that_two_workers_had_counts_once(monkeypatch, tmp_path):
     cluster, own = Inline(), tune_cluster._run_remote
 
-    def worker(search, storage, name, turn):
-        return cluster.done[0] if turn == 2 else own(search, storage, name, turn)
+    def worker(search, storage, name, turn, tracking):
+        return cluster.done[0] if turn == 2 else own(search, storage, name, turn, tracking)
 
     monkeypatch.setattr(tune_cluster, "connect", lambda address: cluster)
     monkeypatch.setattr(tune_cluster, "_run_remote", worker)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from gsina.cli import show
 from gsina.cli.options import Device, Threads
@@ -123,7 +124,7 @@ def _show_evidence(evidence: PageEvidence, names: list[str]) -> None:
     head, *rows = evidence.table
     view = show.numbers_table(*head)
     for row in rows[:MEASURES]:
-        view.add_row(*row)
+        view.add_row(*map(Text, row))
     show.console.print(view)
     if len(rows) > MEASURES:
         show.say(f"and {len(rows) - MEASURES} more measures on the page")

@@ -152,8 +152,7 @@ def predict(
         show.say(f"note: {note}")
     if beside:
         show.say(f"the weights of the edges are in {edges_file(out)}")
-    if done.rows:
-        show.exit_if_nothing(done.rows, done.unreadable, done.first_reason)
+    show.exit_if_nothing(done.rows, done.unreadable, done.first_reason)
     if done.model_seconds > 0:
         readable = done.rows - done.unreadable
         show.say(

@@ -41,10 +41,12 @@ def push(
     """Push a trained model to the Hugging Face hub, where others can load it.
 
     Three files are sent: the weights (model.safetensors), the description
-    (model.json) and a card (README.md). They hold the names of columns and classes,
-    the scores, and of training and validation rows only numbers that the confidence
-    of answers rests on. No rows of your file, no fingerprints of molecules and no
-    other file of the run leave this machine. Log in before, with hf auth login.
+    (model.json) and a card (README.md). Of your data they hold names of columns,
+    categories and classes, how many rows there are, means and spreads of features and
+    targets, scores, the file's name and hash; and numbers about rows: the classes and
+    errors of validation rows, the states of these and of training rows, thresholds of
+    trees. No rows of your file, no fingerprints of molecules and no other file of the
+    run leave this machine. Log in before, with hf auth login.
 
     \b
     [bold]Examples[/]

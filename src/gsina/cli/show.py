@@ -106,12 +106,13 @@ def on_interrupt(sentence: str) -> Iterator[None]:
 
 
 def exit_if_nothing(rows: int, unreadable: int, first_reason: str) -> None:
-    """End with exit code 1 and one sentence if no row of a file could be read."""
-    if rows > unreadable:
-        return
-    why = f"none of the {rows:,} rows can be read (the first: {first_reason})"
-    error(f"{why if rows else 'the file has no rows'}, so there is nothing to predict from.")
-    raise typer.Exit(NOTHING)
+    """End with exit code 1 and one sentence if no row of a file could be read; none is a note."""
+    if not rows:
+        say("note: the input has no rows, so the output has none either.")
+    elif rows == unreadable:
+        why = f"none of the {rows:,} rows can be read (the first: {first_reason})"
+        error(f"{why}, so there is nothing to predict from.")
+        raise typer.Exit(NOTHING)
 
 
 def _usage_sentence(problem: Exception) -> str | None:
@@ -155,7 +156,7 @@ def entries(lines: Mapping[str, Sequence[str]], *, gap: bool = True) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for name, about in lines.items():
-        table.add_row(name, Text("\n".join([*about, ""] if gap else about)))
+        table.add_row(Text(name), Text("\n".join([*about, ""] if gap else about)))
     return table
 
 

@@ -16,11 +16,13 @@ from gsina.cli.progress import load_with_bar
 from gsina.cli.recipes import Request
 from gsina.cli.trials import Trials, settings_text
 from gsina.formats import FileOptions
+from gsina.listeners.trackers import check_tracker
 from gsina.metrics import metric_label, metric_text
 
 if TYPE_CHECKING:
     from gsina.runs.recipe import Recipe
     from gsina.tuning.study import Search, SearchResult
+    from gsina.tuning.tracking import Tracking
 
 #: Trials in the table at the end.
 SHOWN = 5
@@ -101,6 +103,7 @@ def tune(
         Path | None,
         typer.Option("--out", "-o", help="Folder of the search.", show_default=False),
     ] = None,
+    track: options.Track = None,
     device: options.Device = None,
     threads: options.Threads = None,
     *,
@@ -118,8 +121,10 @@ def tune(
     gsina tune molecules.csv --smiles smiles --target active --trials 20 --out search
     gsina train --recipe search/best.toml --out run
     gsina tune spmotif --bias 0.5 --method gsina --epochs 20 --timeout 3600
+    gsina tune spmotif --epochs 20 --track tensorboard --out search
     gsina tune molecules.csv --target active --storage postgresql://host/db --ray auto
     """
+    names = tuple(dict.fromkeys(map(check_tracker, track or ())))
     request = Request(
         data=dataset,
         file_options=file_options,
@@ -142,6 +147,7 @@ def tune(
         options.check_device(device)
     from gsina.runs.folder import check_folder
     from gsina.tuning.study import Search, default_storage
+    from gsina.tuning.tracking import Tracking
 
     recipe = request.recipe().on_device(device)
     folder = out or _default_folder(recipe)
@@ -153,10 +159,12 @@ def tune(
     search = Search.of(recipe, loaded, fixed=fixed, seed=seed)
     sizes = show.split_sizes(search.dataset)
     show.say(f"{search.dataset.name}: {sizes}; test data are not used")
-    names = ", ".join(knob.name for knob in search.knobs)
-    show.say(f"to tune: {names}; scored by validation {metric_label(search.task.metric)}")
+    knobs = ", ".join(knob.name for knob in search.knobs)
+    show.say(f"to tune: {knobs}; scored by validation {metric_label(search.task.metric)}")
     place = default_storage(folder) if storage is None else storage
-    _search(search, place, study or folder.resolve().name, trials, timeout, ray, folder)
+    name = study or folder.resolve().name
+    tracking = Tracking(names, folder, name) if names else None
+    _search(search, place, name, trials, timeout, ray, folder, tracking)
 
 
 def _default_folder(recipe: Recipe) -> Path:
@@ -176,6 +184,7 @@ def _search(
     timeout: float | None,
     ray: str | None,
     out: Path,
+    tracking: Tracking | None,
 ) -> None:
     from gsina.listeners import OnEpoch
     from gsina.tuning.cluster import check_reachable, run_trials_on_ray
@@ -200,9 +209,12 @@ def _search(
                     timeout=timeout,
                     on_start=bar.on_start,
                     listeners=[OnEpoch(bar.on_epoch)],
+                    tracking=tracking,
                 )
                 if ray is None
-                else run_trials_on_ray(search, storage, name, trials, ray, timeout=timeout)
+                else run_trials_on_ray(
+                    search, storage, name, trials, ray, timeout=timeout, tracking=tracking
+                )
             )
             for result in run:
                 bar.on_result(result)

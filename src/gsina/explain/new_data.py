@@ -112,8 +112,8 @@ def _explain_rows(
         if on_rows is not None:
             on_rows(summary.rows)
     if not best:
-        why = f" (the first: {summary.first_reason})" if summary.first_reason else ""
-        raise InputError(f"{file} has no row that can be read{why}, so there is nothing to show.")
+        why = f" that can be read (the first: {summary.first_reason})" if summary.rows else "s"
+        raise InputError(f"{file} has no row{why}, so there is nothing to show; check the file.")
     best.sort(reverse=True)
     graphs = PackedGraphs.join([one.graph for one in best])
     own = Predictions.join([one.prediction for one in best])

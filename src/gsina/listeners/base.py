@@ -37,7 +37,7 @@ class Ending:
     """What listeners hear of a run when it is over.
 
     Attributes:
-        state: ``failed`` after any error, and ``interrupted`` after Ctrl-C.
+        state: ``failed`` after any error, and ``interrupted`` after Ctrl-C or :class:`Stopped`.
         metrics: Scores of the selected weights by split and metric, of a finished run.
     """
 
@@ -85,6 +85,10 @@ class Listener(Protocol):
         return
 
 
+class Stopped(Exception):
+    """What a listener raises to end a run that goes nowhere; for the others it is interrupted."""
+
+
 class OnEpoch(Listener):
     """Calls a function with the record of every epoch."""
 
@@ -111,7 +115,7 @@ def told(listeners: Sequence[Listener], run: Beginning) -> Iterator[Ending]:
                 ends.callback(listener.on_end, ending)
             yield ending
             ending.state = "finished"
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped):
             ending.state = "interrupted"
             raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gsina.display import markdown_table
 from gsina.errors import InputError
 from gsina.formats import format_of
 from gsina.graphs.split_names import SPLITS
@@ -113,16 +114,11 @@ def _scores(model: Model) -> list[str]:
     if not model.metrics:
         return []
     names = list(dict.fromkeys(name for row in model.metrics.values() for name in row))
-    lines = [
-        "## Scores",
-        "",
-        f"| split | {' | '.join(names)} |",
-        "|---|" + "---:|" * len(names),
+    rows = [
+        (SPLITS.get(split, _text(split)), *(_number(row.get(name)) for name in names))
+        for split, row in model.metrics.items()
     ]
-    for split, row in model.metrics.items():
-        cells = " | ".join(_number(row.get(name)) for name in names)
-        lines.append(f"| {SPLITS.get(split, _text(split))} | {cells} |")
-    return [*lines, ""]
+    return ["## Scores", "", markdown_table(("split", *names), rows, numbers_from=1)]
 
 
 def _baselines(model: Model) -> list[str]:
@@ -131,18 +127,13 @@ def _baselines(model: Model) -> list[str]:
         return []
     metric = model.task.metric
     scores = main_scores(model.architecture.method, model.metrics, model.baselines, metric)
-    lines = [
-        "## Baselines",
-        "",
-        f"| {metric_label(metric)} | "
-        + " | ".join(SPLITS.get(split, _text(split)) for split in model.metrics)
-        + " |",
-        "|---|" + "---:|" * len(model.metrics),
+    heads = (metric_label(metric), *(SPLITS.get(split, _text(split)) for split in model.metrics))
+    rows = [
+        (_text(name), *(row.get(split, "-") for split in model.metrics))
+        for name, row in scores.items()
     ]
-    for name, row in scores.items():
-        cells = " | ".join(row.get(split, "-") for split in model.metrics)
-        lines.append(f"| {_text(name)} | {cells} |")
-    return [*lines, "", _text(model.baselines.get("verdict", "")), ""]
+    table = markdown_table(heads, rows, numbers_from=1)
+    return ["## Baselines", "", table, _text(model.baselines.get("verdict", "")), ""]
 
 
 def _number(value: float | None) -> str:

@@ -187,8 +187,12 @@ def _verdict(result: dict[str, Any], own: str, found: dict[str, float], metric: 
     if math.isnan(difference):
         return f"Nothing is compared: {metric.label} is not defined on the validation data."
     better, worse = (own, rival) if difference >= 0 else (rival, own)
+    same = metric.text(found[better]) == metric.text(found[worse])
     text = (
-        f"Best on validation data: {LABELS.get(better, better)} ({metric.label} "
+        f"Equal on validation data: {LABELS.get(better, better)} and {LABELS.get(worse, worse)} "
+        f"({metric.label} {metric.text(found[better])})"
+        if same
+        else f"Best on validation data: {LABELS.get(better, better)} ({metric.label} "
         f"{metric.text(found[better])}; {LABELS.get(worse, worse)} {metric.text(found[worse])})"
     )
     low, high = result["low"], result["high"]
@@ -199,9 +203,10 @@ def _verdict(result: dict[str, Any], own: str, found: dict[str, float], metric: 
         return f"{text}. The validation split is too small to tell: {rows} can differ by chance."
     low, high = (low, high) if difference >= 0 else (-high, -low)
     factor, unit, digits = (100, " points", 1) if metric.unit == "%" else (1, "", 3)
-    noise = "is more than noise" if low > 0 else "may be noise"
+    noise = "The difference is more than noise" if low > 0 else "The difference may be noise"
+    noise = "Their difference" if same else noise
     return (
-        f"{text}. The difference {noise}: {factor * low:.{digits}f} to "
+        f"{text}. {noise}: {factor * low:.{digits}f} to "
         f"{factor * high:.{digits}f}{unit} in 95 % of {result['resamples']} resamples of the "
         f"{result['rows']:,} rows."
     )

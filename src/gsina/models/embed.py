@@ -128,6 +128,9 @@ def _of_rows(
         summary.count_unreadable(chunk.reasons)
         if on_rows is not None:
             on_rows(summary.rows)
+    if not summary.rows:  # the columns alone
+        heads = (ROW, NODE) if nodes else rows.columns
+        yield Block(np.zeros((0, width), np.float32), {name: [] for name in heads})
 
 
 def _by_row(

@@ -7,6 +7,7 @@ nothing of a repository is run, and nothing else of it is fetched.
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -81,7 +82,9 @@ def _check_sizes(hub: Any, name: HubName) -> None:
         url = hub.hf_hub_url(name.repo, file, revision=name.revision)
         try:
             sizes[file] = hub.get_hf_file_metadata(url).size or 0
-        except problems.HfHubHTTPError:
+        except problems.HfHubHTTPError as error:
+            if (getattr(error.response, "status_code", None) or 0) >= 500:
+                return  # the hub is ill: an earlier copy is used, as without a network
             raise
         except Exception:
             return  # no network, whatever its library raises; the file is checked again when read
@@ -106,8 +109,10 @@ def push_model(
     """Send a model to the hub: weights, description and card, in one commit.
 
     Fingerprints of training molecules, by which a model tells how far new ones are from them, are
-    left out: they would say which molecules these were. What else it keeps of its data are numbers,
-    see :class:`~gsina.models.uncertainty.reference.Reference`, and names of columns and classes.
+    left out: they would say which molecules these were. What else it keeps of its data are numbers:
+    classes, errors and states of rows (:class:`~gsina.models.uncertainty.reference.Reference`),
+    means and spreads of features and targets, thresholds of trees. And names of columns and
+    classes.
 
     Args:
         model: The model.
@@ -169,9 +174,12 @@ def _hub() -> Any:
 
 @contextlib.contextmanager
 def _sentences(name: str) -> Iterator[None]:
-    """Turn what the hub's library raises into one sentence about a model."""
+    """Turn what the hub's library raises into one sentence, and keep its retries off the screen."""
     import huggingface_hub.errors as problems
 
+    log = logging.getLogger("huggingface_hub")
+    before = log.level
+    log.setLevel(logging.ERROR)
     login = "log in with `hf auth login`, or set HF_TOKEN"
     try:
         yield
@@ -206,6 +214,8 @@ def _sentences(name: str) -> Iterator[None]:
         ) from error
     except Exception as error:
         raise DownloadError(_unreachable(name, error)) from error
+    finally:
+        log.setLevel(before)
 
 
 def _unreachable(name: str, error: Exception) -> str:

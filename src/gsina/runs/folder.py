@@ -34,6 +34,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.listeners.log import LOG
 from gsina.listeners.trackers.tensorboard import FOLDER as TENSORBOARD
 from gsina.listeners.trackers.tracker import TRACKED
+from gsina.methods.registry import check_can
 from gsina.models.plan import trial_folders
 from gsina.runs.data import NamedData
 from gsina.runs.job import Job
@@ -238,8 +239,10 @@ def note_run(
         baselines: Whether baselines are trained beside it.
 
     Raises:
-        InputError: The run was started on other content of the file.
+        InputError: The run was started on other content of the file, or the method cannot learn
+            from the data.
     """
+    check_can(recipe.method.name, dataset.task.level, dataset.task.kind)  # nothing is kept of it
     if not resume:
         for folder in folders_of(out):
             if (folder / RUN).exists():  # the leftovers of a run, perhaps one of several

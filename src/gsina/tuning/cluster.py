@@ -10,6 +10,7 @@ from typing import Any
 from gsina.errors import InputError
 from gsina.runs.ray_cluster import RETRIES, connect, device_there, needs, places
 from gsina.tuning.study import Search, TrialResult, ended, open_study, run_trial
+from gsina.tuning.tracking import Tracking
 
 HERE = ("auto", "localhost", "127.0.0.1", "[::1]")
 
@@ -22,6 +23,7 @@ def run_trials_on_ray(
     address: str,
     *,
     timeout: float | None = None,
+    tracking: Tracking | None = None,
 ) -> Iterator[TrialResult]:
     """Run trials, one per core (or GPU), until the study has ``trials``; yields each as it ends.
 
@@ -35,6 +37,7 @@ def run_trials_on_ray(
         trials: Total number in the study, with those of earlier calls.
         address: ``auto`` or the address of the cluster.
         timeout: Seconds after which no trial starts.
+        tracking: Who hears of the trials, from the machines on which they run.
 
     Raises:
         InputError: Workers on other machines could not reach the storage, or a trial found
@@ -60,7 +63,7 @@ def run_trials_on_ray(
             late = timeout is not None and time.monotonic() - began >= timeout
             missing = 0 if late else missing
             while missing and len(running) < most:
-                running.add(remote.remote(data, storage, name, turn))
+                running.add(remote.remote(data, storage, name, turn, tracking))
                 missing, turn = missing - 1, turn + 1
             for reference in ray.wait(list(running), num_returns=1)[0] if running else []:
                 running.remove(reference)
@@ -93,13 +96,14 @@ def _check_shared(storage: str, address: str) -> None:
 
 
 def _run_remote(
-    search: Search, storage: str, name: str, turn: int
+    search: Search, storage: str, name: str, turn: int, tracking: Tracking | None
 ) -> tuple[TrialResult | None, str | None]:
     """One trial in a worker."""
     import torch
 
     torch.set_num_threads(1)
     try:
-        return run_trial(search, open_study(search, storage, name), turn), None
+        study = open_study(search, storage, name)
+        return run_trial(search, study, turn, tracking=tracking), None
     except (InputError, OSError) as error:
         return None, str(error)

@@ -23,7 +23,7 @@ from gsina.files import refuse_link
 from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
-from gsina.listeners import Listener, OnEpoch
+from gsina.listeners import Listener, OnEpoch, Stopped
 from gsina.models.model import fingerprint_of_graphs
 from gsina.models.plan import first_epoch
 from gsina.runs.baselines import without_graph_features
@@ -31,6 +31,7 @@ from gsina.runs.recipe import Recipe
 from gsina.runs.run import run
 from gsina.training import Diverged
 from gsina.tuning.space import Knob, Setting, knobs_of, with_settings
+from gsina.tuning.tracking import Tracking
 
 #: Trials that run to the end before any is stopped early, and epochs that every trial gets.
 START_TRIALS, START_EPOCHS = 4, 5
@@ -220,6 +221,7 @@ def run_trials(
     timeout: float | None = None,
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
+    tracking: Tracking | None = None,
 ) -> Iterator[TrialResult]:
     """Run trials until the study has ``trials`` of them; yields each as it ends.
 
@@ -230,13 +232,16 @@ def run_trials(
         timeout: Seconds after which no trial starts.
         on_start: Called before every trial.
         listeners: Notified of every epoch.
+        tracking: Who else hears of the trials, each as of a run.
     """
     began = time.monotonic()
     while ended(study) < trials:
         if timeout is not None and time.monotonic() - began >= timeout:
             return
         turn = len(study.get_trials(deepcopy=False))
-        yield run_trial(search, study, turn, on_start=on_start, listeners=listeners)
+        yield run_trial(
+            search, study, turn, on_start=on_start, listeners=listeners, tracking=tracking
+        )
 
 
 def run_trial(
@@ -246,6 +251,7 @@ def run_trial(
     *,
     on_start: OnStart | None = None,
     listeners: Sequence[Listener] = (),
+    tracking: Tracking | None = None,
 ) -> TrialResult:
     """One trial: choose settings, train, and report the outcome to the study.
 
@@ -255,6 +261,7 @@ def run_trial(
         turn: A different number for every trial, which seeds the choice of settings.
         on_start: Called with number and settings before the training.
         listeners: Notified of every epoch.
+        tracking: Who else hears of it.
     """
     optuna = _optuna()
     study.sampler = optuna.samplers.TPESampler(
@@ -268,14 +275,15 @@ def run_trial(
         values.append(record["val"][metric])
         trial.report(values[-1], record["epoch"])
         if trial.should_prune():
-            raise optuna.TrialPruned
+            raise Stopped
 
     try:
         if on_start is not None:
             on_start(trial.number, settings)
         # Trees are the same in all trials, and what is reported is the network's.
         recipe = with_settings(search.recipe, settings).changed(trees=False)
-        heard = [*listeners, OnEpoch(report)]
+        told = () if tracking is None else tracking.listeners(trial.number)
+        heard = [*listeners, *told, OnEpoch(report)]
         seen = without_graph_features(search.dataset) if search.recipe.trees else search.dataset
         best = run(recipe, search.seed, dataset=seen, listeners=heard).result["best_epoch"]
         if best < 0:
@@ -285,7 +293,7 @@ def run_trial(
             )
         # SQLite may hand one trial to two workers; the first to end has reported it.
         study.tell(trial, values[best], skip_if_finished=True)
-    except optuna.TrialPruned:
+    except Stopped:
         study.tell(trial, state=_state("PRUNED"))
     except Diverged as error:
         # A result too, from which the sampler learns.

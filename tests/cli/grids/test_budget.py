@@ -34,7 +34,8 @@ def test_trials_then_seeds_within_the_budget(gsina, tmp_path: Path) -> None:
     unknown = " ".join(gsina("bench", "--all", "--dry-run").output.split())
     assert "0 runs now" in unknown
     assert "3 runs of which no time is known are left out: spmotif gin erm (3)" in unknown
-    assert "left out, 1 runs: the files of good-motif are not on this machine" in unknown
+    assert "Nothing can be planned before times are known; measure an epoch of each kind" in unknown
+    assert unknown.endswith("1 runs are left out, as their data are not here: good-motif (1).")
     assert gsina("bench", "--all", "--measure").exit_code == 0
     planned = " ".join(gsina("bench", "--all", "--budget", "1h", "--dry-run").output.split())
     assert "3 runs now" in planned

@@ -1,5 +1,6 @@
 """Options in the lists are explained, by their docstrings."""
 
+import io
 from dataclasses import dataclass, fields
 from functools import partial
 
@@ -73,3 +74,13 @@ def test_every_option_of_a_dataset_is_explained(name):
 def test_every_option_of_a_method_is_explained(name):
     config = METHODS[name].config
     assert {field.name for field in fields(config)} <= set(option_docs(config))
+
+
+def test_brackets_in_names_are_no_markup() -> None:
+    from rich.console import Console
+
+    from gsina.cli import show
+
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(show.entries({"sizes=[red]": ["of [bold]layers"]}))
+    assert "sizes=[red]" in console.export_text()

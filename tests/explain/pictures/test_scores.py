@@ -45,6 +45,21 @@ def test_yes_or_no() -> None:
     assert "_yes found" in pictures[1].svg
 
 
+def test_an_ensemble_has_one_curve_per_member() -> None:
+    y = torch.tensor([0.0, 1.0] * 20).unsqueeze(1)
+    members = [{"seed": seed, "epochs": 4, "best_epoch": seed + 1} for seed in range(3)]
+    one = model("binary", 1, "roc_auc")
+    one.training["members"] = members
+    records = [{**record, "member": member} for member in range(3) for record in RECORDS]
+    together, alone = (score_pictures(one, y, y, rows)[0] for rows in (records, RECORDS))
+    assert "of each of the 3 members; the weights of epochs 2, 3, 4 are used." in together.caption
+    assert "dotted line" in alone.caption
+    blue = "#3b7dd8"
+    assert together.svg.count(blue) > alone.svg.count(blue)
+    assert ">12<" not in together.svg  # epochs are counted within a member
+    assert ">4<" in together.svg
+
+
 def test_targets_without_both_classes_have_no_curve() -> None:
     torch.manual_seed(0)
     y = torch.randint(2, (50, 9)).float()

@@ -228,7 +228,7 @@ def test_report_shows_ours_beside_the_papers_and_what_is_missing(tmp_path, table
     assert "| GIN | tiny | 55.00 ± 5.00 | 40.00 ± 1.00 | 0, 1 | 50.0, 60.0 |" in text
     assert "Cells not run yet: 1 of 2; `gsina bench tiny --dry-run` names them." in text
     results.path(Job(table.cells[0].recipe, 1)).unlink()
-    assert "Seeds not run yet: GIN on tiny seeds 1." in markdown(table, results)
+    assert "Not all seeds are run in 1 of 2 cells: 1 with 1 of 2." in markdown(table, results)
     results.save(Job(table.cells[0].recipe, 1), fake(Job(table.cells[0].recipe, 1), 0.6))
     summary = summarise(table, results)[0]
     assert (summary.mean, summary.std) == (pytest.approx(55), pytest.approx(5))

@@ -61,7 +61,7 @@ def test_a_diverging_method_is_a_row() -> None:
 def test_seeds_that_are_missing_are_shown() -> None:
     columns = [column("Motif basis covariate", ERM=entry(0.0, 2.0))]
     page = leaderboard_page(columns, Results(Path("nowhere")))
-    assert "| ERM | 1.00 ± 1.00 (2, seeds 2 not run) |" in page
+    assert "| ERM | 1.00 ± 1.00 (2 of 3) |" in page
     assert f"`{command('good', 'Motif basis covariate')}`" in page
     assert command("good", "a b") == "gsina bench good --only '=a b' --results again"
 

@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 
 from gsina.cli import show
 from gsina.cli.grids.running import label, measure_table, run_grid, without_data
+from gsina.cli.options import command
 from gsina.errors import InputError
 from gsina.listeners.progress import clock
 
@@ -51,6 +52,8 @@ def run_within(
     """
     began = time.monotonic()
     tables = _tables()
+    if not dry_run:
+        _prepare(tables)
     plan = _plan(tables, store, seconds, processes)
     _show(plan, seconds, processes)
     if dry_run:
@@ -77,8 +80,9 @@ def measure_unknown(store: Results) -> None:
     """Measure an epoch of every kind of run of which no time is known."""
     from gsina.paper.grid.estimate import Times
 
-    times = Times(store)
-    for table in _tables():
+    times, tables = Times(store), _tables()
+    _prepare(tables)
+    for table in tables:
         cells = [cell for cell in table.cells if cell.recipe.data.at_hand()]
         new = tuple(cell for cell in cells if any(times.of(job) is None for job in cell.jobs[:1]))
         if new:
@@ -90,6 +94,13 @@ def _tables() -> list[Table]:
     from gsina.paper.tables import TABLES, make_table
 
     return [make_table(name) for name in TABLES]
+
+
+def _prepare(tables: list[Table]) -> None:
+    """Make the files that cells of the tables read."""
+    for table in tables:
+        if table.prepare is not None:
+            table.prepare()
 
 
 def _plan(
@@ -106,6 +117,7 @@ def _plan(
 
 def _show(plan: Plan, seconds: float, processes: int) -> None:
     """Say what will be run, and what cannot be."""
+    known = [*plan.chosen, *plan.later]
     if plan.chosen:
         view = RichTable("run", "tables", "time", box=show.BOX)
         for one in plan.chosen[:SHOWN]:
@@ -123,12 +135,15 @@ def _show(plan: Plan, seconds: float, processes: int) -> None:
         rest = len(plan.unknown) - 8
         others = f" and {rest} more kinds" if rest > 0 else ""
         show.say(
-            f"{plan.unknown.total()} runs of which no time is known are left out: {kinds}{others}; "
-            "gsina bench --all --measure measures them.",
+            f"{plan.unknown.total()} runs of which no time is known are left out: {kinds}{others}.",
             "yellow",
         )
-    for name, count in plan.missing.items():
-        show.say(f"left out, {count} runs: the files of {name} are not on this machine.", "yellow")
+        first = "Nothing can be planned before times are known; measure" if not known else "Measure"
+        show.say(f"{first} an epoch of each kind with: {command('bench', '--all', '--measure')}")
+    if plan.missing:
+        names = ", ".join(f"{name} ({count})" for name, count in plan.missing.items())
+        total = plan.missing.total()
+        show.say(f"{total} runs are left out, as their data are not here: {names}.", "yellow")
 
 
 def _run(

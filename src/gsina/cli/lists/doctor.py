@@ -20,6 +20,7 @@ from gsina.cli import show
 from gsina.cli.options import AsJson
 from gsina.errors import is_installed, readable, reason_of
 from gsina.files import cache_dir, data_dir, to_json
+from gsina.listeners.trackers import TRACKERS
 
 #: Packages that everything needs: how they are imported, by how they are installed.
 NEEDED = {
@@ -42,10 +43,7 @@ EXTRAS = {
     "tune": ("optuna", "optuna", "gsina tune"),
     "cluster": ("ray", "ray", "searches and tables on several machines"),
     "parquet": ("pyarrow", "pyarrow", "tables in .parquet"),
-    "tensorboard": ("tensorboard", "tensorboard", "--track tensorboard"),
-    "mlflow": ("mlflow", "mlflow", "--track mlflow"),
-    "wandb": ("wandb", "wandb", "--track wandb"),
-    "trackio": ("trackio", "trackio", "--track trackio"),
+    **{name: (name, name, f"--track {name}") for name in TRACKERS},
     "hub": ("huggingface-hub", "huggingface_hub", "gsina push, and models hf://user/name"),
 }
 SIGNS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("broken", "bold red")}

@@ -101,24 +101,43 @@ def _curves(model: Model, logits: Tensor, y: Tensor) -> Iterator[Curve]:
 
 
 def _learning(model: Model, records: Sequence[Mapping[str, Any]]) -> ScorePicture:
-    metric, best = model.task.metric, model.training.get("best_epoch", -1)
+    """Loss and main metric by epoch; of an ensemble one pair of lines per member."""
+    metric, members = model.task.metric, _by_member(records)
     figure, axes = _figure("epoch", "training loss")
-    epochs = np.arange(1, len(records) + 1)
-    axes.plot(epochs, [sum(one["train"].values()) for one in records], color=GREY, lw=1.5)
     axes.yaxis.label.set_color(GREY)
     scores = axes.twinx()
     _plain(scores)
     scores.spines["right"].set_visible(True)
-    values = [one["val"].get(metric, math.nan) for one in records]
-    mark = "." if len(records) < 30 else ""
-    scores.plot(epochs, values, color=COLOURS[0], lw=1.8, marker=mark)
     scores.set_ylabel(f"validation {metric_label(metric)}", color=COLOURS[0])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    thin = 1.0 if len(members) == 1 else 0.55
+    for rows in members:
+        epochs = np.arange(1, len(rows) + 1)
+        losses = [sum(one["train"].values()) for one in rows]
+        axes.plot(epochs, losses, color=GREY, lw=1.5 * thin)
+        values = [one["val"].get(metric, math.nan) for one in rows]
+        mark = "." if len(records) < 30 else ""
+        scores.plot(epochs, values, color=COLOURS[0], lw=1.8 * thin, marker=mark)
     caption = "Training loss (grey) and the metric that selects the epoch (blue)"
+    if len(members) > 1:
+        chosen = [one.get("best_epoch", -1) + 1 for one in model.training.get("members", [])]
+        caption += f" of each of the {len(members)} members"
+        if chosen and min(chosen) > 0:
+            caption += f"; the weights of epochs {', '.join(map(str, chosen))} are used"
+        return _done(figure, "Training", f"{caption}.")
+    best = model.training.get("best_epoch", -1)
     if 0 <= best < len(records):
         scores.axvline(best + 1, color=INK, lw=1, ls=":")
         caption += f"; the dotted line is epoch {best + 1}, whose weights are used"
     return _done(figure, "Training", f"{caption}.")
+
+
+def _by_member(records: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The epochs of every member of an ensemble; of one model all of them."""
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for one in records:
+        found.setdefault(one.get("member", 0), []).append(one)
+    return list(found.values())
 
 
 def _roc(curves: Sequence[Curve], yes: str, said: str) -> ScorePicture:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.paper.studies.coverage import EPOCHS, sources
 from gsina.runs.provenance import short_commit
@@ -27,12 +28,13 @@ def coverage_page(content: dict[str, Any]) -> str:
     """The page of a measurement."""
     rows: list[dict[str, Any]] = content["rows"]
     wanted = rows[0]["plain"]["wanted"]
-    lines = [HEAD, *_summary(rows, wanted), "", f"| {' | '.join(COLUMNS)} |", "|---" * 8 + "|"]
-    for name, source in sources().items():
-        for split in source.splits:
-            some = [row for row in rows if (row["data"], row["split"]) == (name, split)]
-            if some:
-                lines.append(f"| {source.label} | {split} | {' | '.join(_cells(some))} |")
+    cells = [
+        (source.label, split, *_cells(some))
+        for name, source in sources().items()
+        for split in source.splits
+        if (some := [row for row in rows if (row["data"], row["split"]) == (name, split)])
+    ]
+    lines = [HEAD, *_summary(rows, wanted), "", markdown_table(COLUMNS, cells).rstrip()]
     commits = dict.fromkeys(short_commit(row["commit"]) or "unknown" for row in rows)
     machine, torch = rows[-1]["hardware"], rows[-1]["versions"]["torch"]
     lines += [

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.paper.figures.critical_difference import critical_difference_picture
 from gsina.paper.grid.results import Results
 from gsina.paper.report.ranking import Ranking, rank_methods
 from gsina.paper.report.summaries import Summary, pair, summarise
-from gsina.paper.report.what_decides import markdown_table
 from gsina.paper.tables import make_table
 from gsina.paper.tables.ciga import EC50, ORACLE, TU
 
@@ -138,7 +138,8 @@ def leaderboard_page(columns: Sequence[Column], results: Results, findings: str 
         _overall(ranking, columns, counted),
         _suites(columns),
         _draws(results),
-        "## Every cell\n\nMean ± standard deviation over seeds, the number of seeds in brackets. "
+        "## Every cell\n\nMean ± standard deviation over seeds, the number of seeds in brackets, "
+        "of those that are planned. "
         "The command runs the column again, from its trials on, into a new folder; `--only "
         "'=ROW'`, added to it, runs one cell. On the same machine and thread count the "
         "numbers are the same, bit for bit.\n",
@@ -276,9 +277,9 @@ def _number(summary: Summary) -> str:
     if not summary.values:
         return "diverged"
     spread = summary.std if len(summary.values) > 1 else None
-    missing = f", seeds {', '.join(map(str, summary.missing))} not run" if summary.missing else ""
+    planned = f" of {len(summary.cell.jobs)}" if summary.missing else ""
     lost = f", {len(summary.diverged)} diverged" if summary.diverged else ""
-    return f"{pair(summary.mean, spread, 2)} ({len(summary.values)}{missing}{lost})"
+    return f"{pair(summary.mean, spread, 2)} ({len(summary.values)}{planned}{lost})"
 
 
 def _waiting(columns: Sequence[Column]) -> str:

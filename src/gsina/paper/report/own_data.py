@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.paper.grid.results import Results
 from gsina.paper.report.comparisons import compare, in_words
 from gsina.paper.report.summaries import Summary, summarise
 from gsina.paper.report.table_page import markdown
-from gsina.paper.report.what_decides import markdown_table
 from gsina.paper.tables import make_table
 from gsina.paper.tables.own import RIVALS, SOURCES
 

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.paper.grid.results import Results
 from gsina.paper.report.runtime import runtime_markdown, save_picture
@@ -136,16 +137,16 @@ def page_text(page: Page, shown: dict[str, str], findings: str = "") -> str:
 def list_text(shown: dict[str, str], findings: dict[str, str]) -> str:
     """The page that lists the others, each with its finding."""
     rows = [
-        f"| [{page.title}](results/{page.name}.md) | {_claim(findings.get(page.name, ''))} |"
+        (f"[{page.title}](results/{page.name}.md)", _claim(findings.get(page.name, "")))
         for page in PAGES
         if _tables(page, shown)
     ]
-    table = ["| page | finding |", "|---|---|", *rows, ""] if rows else []
+    table = [markdown_table(("page", "finding"), rows)] if rows else []
     more = [
-        f"| [{name.replace('-', ' ').capitalize()}]({name}.md) | {said} |"
+        (f"[{name.replace('-', ' ').capitalize()}]({name}.md)", said)
         for name, said in FURTHER.items()
     ]
-    further = ["| page | says |", "|---|---|", *more, ""]
+    further = [markdown_table(("page", "says"), more)]
     return "\n".join([HEADER, *table, *further, *_not_run(shown)])
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gsina.display import markdown_table
 from gsina.explain.separability import Separability
 from gsina.files import save_text
 from gsina.methods import make_config
@@ -43,9 +44,9 @@ and differentiable. This page puts a measured figure behind every word. It is wr
 `results/separability.json`.
 """
 
-HEADER = (
-    "| | sparse? | mass on the top | mean weight | soft? | between | differentiable? | reached "
-    "| outside : inside |\n|---|---|---|---|---|---|---|---|---|"
+COLUMNS = (
+    *("", "sparse?", "mass on the top", "mean weight", "soft?", "between", "differentiable?"),
+    *("reached", "outside : inside"),
 )
 
 EXPLANATION = """## How the figures are measured
@@ -81,10 +82,11 @@ the attention of background and explanation in that batch. The table is over all
 *scale-free overlap* is the same after a change of scale that makes the values equally likely, and
 so does not care at which level a method's weights lie. *KS* is the Kolmogorov-Smirnov distance, 0
 if the two are the same and 1 if one value separates them.
-
-| | graphs | overlap | scale-free overlap | KS | mean of the background | of the explanation |
-|---|---|---|---|---|---|---|
 """
+APART = (
+    *("", "graphs", "overlap", "scale-free overlap", "KS", "mean of the background"),
+    "of the explanation",
+)
 
 
 @dataclass(frozen=True)
@@ -153,24 +155,24 @@ def properties_page(rows: Sequence[Row]) -> str:
         key = (row.method, row.setting, row.properties.ratio, row.data)
         found.setdefault(key, []).append(row)
     groups = sorted(found.values(), key=_order)
-    table = [_line(group) for group in groups]
-    body = [HEADER, *table, "", *_sources(rows)] if table else ["Not measured yet."]
-    apart = [line for group in groups for line in _separability_lines(group)]
+    table = markdown_table(COLUMNS, [_cells(group) for group in groups])
+    body = [table, *_sources(rows)] if groups else ["Not measured yet."]
+    apart = [cells for group in groups for cells in _separability_cells(group)]
     if apart:
         seed = min(row.seed for row in rows)
-        body += ["", SEPARABILITY.format(seed=seed) + "\n".join(apart)]
+        body += ["", SEPARABILITY.format(seed=seed), markdown_table(APART, apart).rstrip()]
     return "\n".join([INTRODUCTION, *body, "", EXPLANATION])
 
 
-def _separability_lines(group: list[Row]) -> list[str]:
-    """A line for each split of one method."""
-    lines = []
+def _separability_cells(group: list[Row]) -> list[list[str]]:
+    """A row for each split of one method."""
+    rows = []
     for split in group[0].separability:
         each = [row.separability[split] for row in group if split in row.separability]
         cells = [_label(group[0]), SPLITS.get(split, split)]
         cells += [_mean(values, 3) for values in zip(*each, strict=True)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        rows.append(cells)
+    return rows
 
 
 def _mean(values: Sequence[float], digits: int) -> str:
@@ -183,12 +185,12 @@ def _order(group: list[Row]) -> tuple[int, str]:
     return list(CLAIMS).index(row.method) if row.method in CLAIMS else len(CLAIMS), row.setting
 
 
-def _line(group: list[Row]) -> str:
+def _cells(group: list[Row]) -> list[str]:
     row, each = group[0], [one.properties for one in group]
     mean = {name: [getattr(one, name) for one in each] for name in asdict(each[0])}
     sparse, soft, differentiable = CLAIMS.get(row.method, ("", "", ""))
     weight = pair(statistics.fmean(mean["mean_weight"]), statistics.fmean(mean["spread"]), 3)
-    cells = [
+    return [
         _label(row),
         sparse,
         f"{_percent(mean['top_share'])} on {100 * row.properties.ratio:g} %",
@@ -199,7 +201,6 @@ def _line(group: list[Row]) -> str:
         _percent(mean["reached"]),
         f"{statistics.fmean(mean['outside']):.3f}",
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def _label(row: Row) -> str:

@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.paper.numbers import paper_number
 from gsina.paper.studies.runtime import DATA, PLAIN, ROWS
@@ -32,18 +33,14 @@ def runtime_markdown(content: dict[str, Any], picture: str | None = None) -> str
     lines = [f"## {TITLE}", "", "`gsina bench runtime`", ""]
     if picture is not None:
         lines += [f"![{TITLE}]({picture})", ""]
-    lines += [
-        f"| | {' | '.join(DATA[name][1] for name in data)} |",
-        "|---" * (len(data) + 1) + "|",
-        f"| {PLAIN}, seconds | "
-        + " | ".join(f"{statistics.median(found[PLAIN, name]['seconds']):.2f}" for name in data)
-        + " |",
-    ]
-    lines += [
-        f"| {row} | {' | '.join(_cell(row, name, found[row, name]) for name in data)} |"
+    seconds = (f"{statistics.median(found[PLAIN, name]['seconds']):.2f}" for name in data)
+    rows = [(f"{PLAIN}, seconds", *seconds)]
+    rows += [
+        (row, *(_cell(row, name, found[row, name]) for name in data))
         for row in ROWS
         if row != PLAIN and all((row, name) in found for name in data)
     ]
+    lines.append(markdown_table(("", *(DATA[name][1] for name in data)), rows).rstrip())
     lines += _against_peers(found, data)
     machine, made = content["hardware"], short_commit(content["commit"]) or "unknown"
     quick = " A quick run: a few batches only." if content["quick"] else ""
@@ -98,18 +95,15 @@ def _against_peers(found: dict[tuple[str, str], dict[str, Any]], data: list[str]
     """Our method as multiples of others, and what was aimed at."""
     if not all((row, name) in found for row in (OURS, *BARS) for name in data):
         return []
-    lines = [
-        "",
-        f"| {OURS} | {' | '.join(DATA[name][1] for name in data)} | aim |",
-        "|---" * (len(data) + 2) + "|",
-    ]
+    rows = []
     for peer, bar in BARS.items():
         ratios = []
         for name in data:
             pairs = zip(found[OURS, name]["seconds"], found[peer, name]["seconds"], strict=True)
             ratios.append(f"{statistics.median(ours / theirs for ours, theirs in pairs):.2f}")
-        lines.append(f"| times {peer} | {' | '.join(ratios)} | {bar} |")
-    return lines
+        rows.append((f"times {peer}", *ratios, str(bar)))
+    heads = (OURS, *(DATA[name][1] for name in data), "aim")
+    return ["", markdown_table(heads, rows).rstrip()]
 
 
 def _cell(row: str, dataset: str, one: dict[str, Any]) -> str:

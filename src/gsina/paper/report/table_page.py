@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.paper.grid.estimate import epoch_times
 from gsina.paper.grid.results import Results
@@ -41,10 +43,10 @@ def markdown(
     lines = [f"## {table.title}", "", f"`gsina bench {table.name}`", ""]
     if picture is not None:
         lines += [f"![{table.title}]({picture})", ""]
-    lines += [f"| {' | '.join(columns)} |".replace("|  |", "| |"), "|---" * len(columns) + "|"]
-    shown = [one for one in summaries if one.values or not run_only]
-    lines += [f"| {' | '.join(_row(table, summary, times))} |" for summary in shown]
-    return "\n".join([*lines, "", *_footnotes(table, summaries)])
+    rows = [_row(table, one, times) for one in summaries if one.values or not run_only]
+    if rows:
+        lines.append(markdown_table(columns, rows))
+    return "\n".join([*lines, *_footnotes(table, summaries, notes=bool(rows))])
 
 
 def _row(table: Table, summary: Summary, times: dict[str, float]) -> list[str]:
@@ -70,12 +72,19 @@ def _order(table: Table, summary: Summary) -> tuple[int, int]:
     return columns.index(summary.cell.column), rows.index(summary.cell.row)
 
 
-def _footnotes(table: Table, summaries: Sequence[Summary]) -> list[str]:
+def _footnotes(table: Table, summaries: Sequence[Summary], *, notes: bool) -> list[str]:
     results = [result for summary in summaries for result in summary.results]
-    lines = list(table.notes)
-    begun = [_seeds(one, one.missing) for one in summaries if one.values and one.missing]
+    lines = list(table.notes) if notes else []
+    begun = Counter(
+        (len(one.cell.jobs) - len(one.missing), len(one.cell.jobs))
+        for one in summaries
+        if one.values and one.missing
+    )
     if begun:
-        lines.append(f"Seeds not run yet: {'; '.join(begun)}.")
+        counts = ", ".join(f"{cells} with {done} of {of}" for (done, of), cells in begun.items())
+        lines.append(
+            f"Not all seeds are run in {begun.total()} of {len(summaries)} cells: {counts}."
+        )
     diverged = [_seeds(one, one.diverged) for one in summaries if one.diverged]
     if diverged:
         lines.append(f"Diverged, and so in no mean: {'; '.join(diverged)}.")

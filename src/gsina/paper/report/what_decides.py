@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gsina.display import markdown_table
 from gsina.files import save_text
 from gsina.graphs.task import Task
 from gsina.methods import build_method
@@ -172,18 +173,6 @@ def _ranking(summaries: Sequence[Summary]) -> str:
         "Both fresh draws together; runs are paired by draw and seed.\n\n"
         + markdown_table(heads, rows)
     )
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-
-    def lines() -> Iterator[str]:
-        yield f"| {' | '.join(heads)} |".replace("|  |", "| |")
-        yield "|---" * len(heads) + "|"
-        for row in rows:
-            yield f"| {' | '.join(row)} |".replace("|  |", "| |")
-
-    return "\n".join([*lines(), ""])
 
 
 def equal(row: str, against: str, recipes: dict[str, Recipe]) -> str:

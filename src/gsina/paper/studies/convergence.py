@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from gsina.display import markdown_table
 from gsina.errors import InputError
 from gsina.explain.pictures.save import save_figure
 from gsina.files import save_json, save_text
@@ -94,9 +95,8 @@ def noise_text(rows: list[NoiseRow]) -> str:
 
 def _markdown(formats: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> str:
     """A table of rows whose values are in the order of the columns."""
-    cells = [map(format, row, formats.values()) for row in rows]
-    lines = [formats, ["---:"] * len(formats), *cells]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    cells = (tuple(map(format, row, formats.values())) for row in rows)
+    return markdown_table(tuple(formats), cells, numbers_from=0).rstrip()
 
 
 def draw(curves: list[Curve]) -> Figure:

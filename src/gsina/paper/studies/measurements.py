@@ -106,11 +106,15 @@ def _device(tell: Tell, device: str) -> bool:
 
     place = choose_device(device)
     if place.type == "cpu":
-        tell("there is no accelerator, or none was asked for, so the CPU computes in its way.")
+        tell(
+            "there is no accelerator, or none was asked for: the CPU is compared with itself, "
+            "computing in the way of devices, which says nothing about a GPU."
+        )
     content = check_device(place, tell=tell)
     path = Path(f"gsina-device-{place.type}.json")
     save_json(path, content)
     failed = content["failed"]
     tell(f"{len(content['checks']) - len(failed)} of {len(content['checks'])} checks passed.")
-    tell(f"the report to send back, with versions and hardware: {path}")
+    what = "the report" if place.type == "cpu" else "the report to send back"
+    tell(f"{what}, with versions and hardware: {path}")
     return not failed

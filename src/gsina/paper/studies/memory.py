@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from gsina.datasets.spmotif import generate
+from gsina.display import markdown_table
 from gsina.graphs.batch import Batch
 from gsina.graphs.task import Task
 from gsina.methods import Method, build_method
@@ -60,16 +61,17 @@ def measure_memory(
 
 def memory_markdown(content: dict[str, Any]) -> str:
     """The table of a measurement, and what it is of."""
-    lines = ["| network | method | bytes per edge | with `--recompute` |", "|---|---|---:|---:|"]
+    heads = "network", "method", "bytes per edge", "with `--recompute`"
+    rows = []
     for row in content["rows"]:
         plain, again = row["bytes"], row["bytes_recomputed"]
         cells = row["backbone"], row["method"], f"{plain:,}", f"{again:,} ({again / plain:.2f})"
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(cells)
     where, edges = content["hardware"]["device"], content["batch"]["edges"]
-    lines.append(
-        f"\nPeak of a training step on {where} with {edges:,} edges, beside model and batch."
+    table = markdown_table(heads, rows, numbers_from=2)
+    return (
+        f"{table}\nPeak of a training step on {where} with {edges:,} edges, beside model and batch."
     )
-    return "\n".join(lines)
 
 
 def peak_bytes(method: Method, batch: Batch, again: bool) -> int:

@@ -24,6 +24,9 @@ from gsina.paper.tables.table import Cell, Table
 from gsina.runs.job import Job
 from gsina.runs.recipe import Recipe
 
+#: Letters of what was chosen above which columns are left out.
+MOST_LETTERS = 300
+
 
 def parts(table: Table) -> list[Table]:
     """The table in parts that can be tuned and run one after the other, in its own order.
@@ -56,14 +59,14 @@ def resolve(table: Table, results: Results) -> Table:
             *notes,
             f"Tuned: {tried} trials per method, the one with the best validation metric of seed "
             f"{seeds}.",
-            *([f"Chosen: {'; '.join(chosen)}."] if chosen else []),
+            *([f"Chosen: {chosen}."] if chosen else []),
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
     return replace(table, cells=cells, notes=notes)
 
 
-def _choices(cells: Iterable[tuple[Cell, Cell]]) -> list[str]:
-    """What was chosen, by method: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``."""
+def _choices(cells: Iterable[tuple[Cell, Cell]]) -> str:
+    """What was chosen, by method: ``GSINA ratio 0.75 (NCI1), 0.3 (DD)``; long ones in short."""
     places: dict[str, dict[str, list[str]]] = {}
     for tuned, chosen in cells:
         names = varied(tuned)
@@ -72,17 +75,20 @@ def _choices(cells: Iterable[tuple[Cell, Cell]]) -> list[str]:
         text = (
             _text(values[names[0]])
             if len(names) == 1
-            else ", ".join(f"{name} {_text(values[name])}" for name in names)
+            else ", ".join(
+                f"{name} {_text(values[name])}" for name in names if values[name] is not None
+            )
         )
         places.setdefault(row, {}).setdefault(text, []).append(chosen.column)
-    return [
-        f"{row} {', '.join(f'{text} ({_joined(columns)})' for text, columns in found.items())}"
+    said = {
+        row: [f"{text} ({'; '.join(dict.fromkeys(at))})" for text, at in found.items()]
         for row, found in places.items()
-    ]
-
-
-def _joined(columns: list[str]) -> str:
-    return "; ".join(dict.fromkeys(columns))
+    }
+    long = sum(len(text) for texts in said.values() for text in texts) > MOST_LETTERS
+    return "; ".join(
+        f"{row} {' or '.join(places[row]) if long else ', '.join(texts)}"
+        for row, texts in said.items()
+    )
 
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
