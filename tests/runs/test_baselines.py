@@ -59,7 +59,7 @@ def test_erm_is_trained_once_and_goes_on_with_the_run(tmp_path: Path) -> None:
     assert kept["baselines"]["verdict"] == done.result["baselines"]["verdict"]
     assert load_model(tmp_path).baselines == kept["baselines"]
     for page in ("model/README.md", "report.html"):
-        assert "Best on validation data: " in (tmp_path / page).read_text(encoding="utf-8")
+        assert "Equal on validation data: " in (tmp_path / page).read_text(encoding="utf-8")
 
     again = Heard()
     resumed = run(recipe(), 1, **options, resume=True, listeners=[again])
