@@ -40,7 +40,7 @@ def test_run_skip_and_report(gsina, tmp_path: Path) -> None:
     assert "1 to run: about 0:07" in again.output
     report = gsina("report", "tiny")
     assert "| GIN | tiny |" in report.output
-    assert "seeds 1" in report.output
+    assert "with 1 of 2" in report.output
 
 
 @pytest.mark.usefixtures("tiny_table")

@@ -30,7 +30,7 @@ def test_a_file_has_baselines_beside_it(gsina, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "gsina, baseline ERM 2/2" in done.output
     assert "baseline random forest\n" in done.output
-    assert "Best on validation data: " in done.output
+    assert " on validation data: " in done.output
     found = json.loads((tmp_path / "run" / "result.json").read_text())["baselines"]
     assert found["metrics"].keys() == {"erm", "forest", "network", "trees", "counts"}
     assert "gsina and trees" in done.output
