@@ -30,7 +30,7 @@ def trained(gsina, tmp_path: Path, method: str = "erm") -> None:
     lines = [
         {"nodes": [[float(i % 2), 1.0]] * size, "edges": [[j, j + 1] for j in range(size - 1)]}
         | {"label": i % 2}
-        for i, size in enumerate([4, 5, 6] * 8)
+        for i, size in enumerate([14, 15, 16] * 8)
     ]
     (tmp_path / "g.jsonl").write_text("\n".join(map(json.dumps, lines)))
     options = ("--method", method, "--split", "random", "--epochs", 1, "--out", "run")
