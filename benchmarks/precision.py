@@ -21,7 +21,7 @@ from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import make_method
 
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3, 4)
 FORMATS = ("float32", "bf16")
 
 
