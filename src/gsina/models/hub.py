@@ -7,7 +7,6 @@ nothing of a repository is run, and nothing else of it is fetched.
 from __future__ import annotations
 
 import contextlib
-import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -176,10 +175,10 @@ def _hub() -> Any:
 def _sentences(name: str) -> Iterator[None]:
     """Turn what the hub's library raises into one sentence, and keep its retries off the screen."""
     import huggingface_hub.errors as problems
+    from huggingface_hub.utils import logging as log
 
-    log = logging.getLogger("huggingface_hub")
-    before = log.level
-    log.setLevel(logging.ERROR)
+    before = log.get_verbosity()  # sets its loggers up, which would undo a level set before
+    log.set_verbosity_error()
     login = "log in with `hf auth login`, or set HF_TOKEN"
     try:
         yield
@@ -215,7 +214,7 @@ def _sentences(name: str) -> Iterator[None]:
     except Exception as error:
         raise DownloadError(_unreachable(name, error)) from error
     finally:
-        log.setLevel(before)
+        log.set_verbosity(before)
 
 
 def _unreachable(name: str, error: Exception) -> str:
