@@ -86,7 +86,7 @@ thread, so ratios mean more than seconds. `python -m benchmarks NAME` measures o
 
 
 #: What is kept beside them and is not about speed.
-STUDIES = ("molecule_default",)
+STUDIES = ("molecule_default", "graph_default")
 
 
 def speed_page(folder: Path) -> str:

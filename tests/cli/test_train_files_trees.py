@@ -1,4 +1,4 @@
-"""Trees beside the network for graphs that are no molecules, on request."""
+"""Trees beside the network for graphs that are no molecules, by default."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graphs(path: Path, count: int = 200) -> Path:
 def test_trees_of_plain_graphs_are_trained_and_travel(gsina, tmp_path):
     graphs(tmp_path / "g.jsonl")
     common = ("--split", "random", "--epochs", 2, "--no-baseline")
-    done = gsina("train", "g.jsonl", *common, "--trees", "--out", "run")
+    done = gsina("train", "g.jsonl", *common, "--out", "run")
     assert done.exit_code == 0, done.output
     assert "boosted trees read descriptors of whole graphs, the network the graph alone" in (
         " ".join(done.output.split())
@@ -38,7 +38,8 @@ def test_trees_of_plain_graphs_are_trained_and_travel(gsina, tmp_path):
     done = gsina("explain", "run", "g.jsonl", "--top", 2, "-o", "page.html")
     assert done.exit_code == 0, done.output
     assert "the network's probability of " in " ".join(done.output.split())
-    done = gsina("train", "g.jsonl", *common, "--out", "plain")
+    done = gsina("train", "g.jsonl", *common, "--no-trees", "--out", "plain")
+    assert done.exit_code == 0, done.output
     assert load_model(tmp_path / "plain").architecture.trees is None
 
 

@@ -96,7 +96,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
             ``"rdkit"``, ``"morgan"``, a tuple of some, or ``None``; ``"auto"`` is the first two.
         ensemble: Members, with one seed after the other; answers are their means.
         trees: Whether boosted trees (on counts a forest) on the ``features`` answer beside the
-            network (``False``: they are the network's); ``"auto"``: where molecules have some.
+            network (``False``: they are the network's), of other graphs on descriptors of them;
+            ``"auto"``: for all graphs but molecules without features.
         device: Where to compute: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, ``xpu`` or ``auto``.
         listeners: Who hears of the training: names of trackers (``"tensorboard"``, ``"mlflow"``,
             ``"wandb"``, ``"trackio"``), :class:`~gsina.listeners.Listener` objects, or several.
@@ -359,7 +360,8 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         options = method_options(self, self._level)
         trees = getattr(self, "trees", False)
         if trees == "auto":
-            trees = dataset.origin.reading.get("descriptors") is not None
+            reading = dataset.origin.reading
+            trees = "descriptors" in reading or reading.get("kind") != "molecules"
         plan = Plan(
             spec=make_spec(self.backbone, dataset, {name: getattr(self, name) for name in SIZES}),
             method=self.method,

@@ -40,6 +40,8 @@ def weigh_edges(
 ) -> Weighed:
     """:func:`~gsina.explainers.weights.weigh` for graphs as a model is given them.
 
+    Trees beside a network see no edges, so explainers are asked about the network alone.
+
     Args:
         model: The model.
         graphs: The graphs.
@@ -54,7 +56,8 @@ def weigh_edges(
     (scaled,) = apply_scaling(scaling, graphs)
     if train is not None:
         (train,) = apply_scaling(scaling, train)
-    return weigh(model.method, scaled, found, explainer, train=train, seed=seed)
+    network = model.network_alone().method
+    return weigh(network, scaled, found, explainer, train=train, seed=seed)
 
 
 def explain(

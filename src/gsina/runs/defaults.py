@@ -53,7 +53,8 @@ def file_recipe(
         metric: Which metric selects; by default that of the kind of target, or one for rare
             classes if there is one.
         trees: Whether boosted trees on the features of whole molecules, or on descriptors of other
-            graphs, answer beside the network; by default for molecules with such features.
+            graphs, answer beside the network; by default for all but nodes and molecules without
+            such features.
         title: What to call the data, if not by the name of the first file.
         **optimiser: Fields of the optimiser, such as ``epochs``.
 
@@ -62,9 +63,11 @@ def file_recipe(
     """
     level = FORMATS[format].level
     nodes = level == "node"
-    described = bool(FORMATS[format].molecules and reading.get("features"))
-    trees = described if trees is None else trees
-    if trees and FORMATS[format].molecules and not described:
+    molecules = FORMATS[format].molecules
+    described = bool(molecules and reading.get("features"))
+    if trees is None:
+        trees = described or not (nodes or molecules)
+    if trees and molecules and not described:
         raise InputError(
             "boosted trees need features of whole molecules, and none are asked for; name some "
             "(--features quick,counts), or leave the trees out (--no-trees)."

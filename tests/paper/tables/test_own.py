@@ -11,7 +11,7 @@ import pytest
 
 from gsina.cli.recipes import Request
 from gsina.formats import FileOptions
-from gsina.paper.tables.own import BEFORE_ROWS, RIVALS, SAMPLE, SOURCES, TREE_ROWS, own, prepare
+from gsina.paper.tables.own import RIVALS, SAMPLE, SOURCES, own, prepare
 from gsina.runs.data import FileData
 
 
@@ -35,17 +35,15 @@ def test_rows_of_one_run_share_it() -> None:
         rows = {cell.row: cell for cell in cells if cell.column == column}
         molecules = "forest on Morgan" in rows
         assert {*RIVALS} - {*rows} == (set() if molecules else {"forest on Morgan"})
-        before = {row: rows.pop(row) for row in BEFORE_ROWS if row in rows}
-        assert {cell.recipe.data.options["features"][0] for cell in before.values()} <= {"rdkit"}
-        assert bool(before) == molecules
-        of_trees = {} if molecules else {row: rows.pop(row) for row in TREE_ROWS}
-        shared = {str(cell.recipe) for row, cell in rows.items() if row != "GSAT"}
-        assert len(shared) == 1
-        assert rows["default"].recipe.trees == molecules
-        assert len({str(cell.recipe) for cell in of_trees.values()}) == (0 if molecules else 1)
-        assert all(cell.recipe.trees for cell in of_trees.values())
-        assert rows["GSAT"].recipe.method.name == "gsat"
-        assert not rows["GSAT"].recipe.trees
+        gsat = rows.pop("GSAT").recipe
+        assert (gsat.method.name, gsat.trees) == ("gsat", False)
+        if molecules:
+            rival = rows.pop("boosting on descriptors")
+            assert rival.recipe.data.options["features"] == ["rdkit"]
+            assert rival.recipe.trees
+            assert rival.seeds == (0,)
+        assert len({str(cell.recipe) for cell in rows.values()}) == 1
+        assert rows["default"].recipe.trees
     assert len({cell.column for cell in cells}) == 2 * len(SOURCES)
 
 
