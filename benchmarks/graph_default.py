@@ -66,7 +66,7 @@ def run(quick: bool) -> Report:
     held = []
     for number in range(1 if quick else REPEATS):
         for source in SOURCES:
-            if not source.targets:
+            if source.chosen_on and not source.targets:
                 for rule in (source.shifted, "random"):
                     held.append(_answered(source, rule, number, quick))
     return report(held)
