@@ -8,20 +8,19 @@ as `gsina train` does, once per division, and their answers are used again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.report import Cell, Report, Table
+from benchmarks.held_out import Answers, Floats, kept, tables_of
+from benchmarks.report import Report
 from gsina.datasets.raw.sources import raw_file
 from gsina.datasets.tu import read_archive, tu_file
-from gsina.files import cache_dir
 from gsina.formats import read_tu_graphs
 from gsina.formats.assemble import assemble
 from gsina.formats.json_graphs import graph_reading
@@ -36,9 +35,8 @@ from gsina.runs.defaults import file_recipe
 
 #: Divisions by each rule.
 REPEATS = 2
-Floats = NDArray[np.float64]
-#: Logits of the second class by split ``[G]``.
-Answers = dict[str, Floats]
+#: Where answers are kept.
+FOLDER = "graph-default"
 #: Networks by name: the method and its settings, and the seed beside that of the division.
 NETWORKS: dict[str, tuple[str, dict[str, Any], int]] = {
     "ERM": ("erm", {}, 0),
@@ -75,34 +73,7 @@ def run(quick: bool) -> Report:
 def report(held: Sequence[Held]) -> Report:
     """The scores of all candidates, by division and on average."""
     scores = {name: [_score(one, parts) for one in held] for name, parts in candidates().items()}
-    groups = list(dict.fromkeys((one.source, one.rule) for one in held))
-    rows: list[tuple[Cell, ...]] = []
-    for name in sorted(scores, key=lambda one: -mean(scores[one])):
-        of_group = [
-            mean(score for score, one in zip(scores[name], held, strict=True) if one[:2] == group)
-            for group in groups
-        ]
-        apart = [one - base for one, base in zip(scores[name], scores[CHOSEN], strict=True)]
-        error = stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else 0.0
-        rows.append(
-            (
-                name,
-                round(mean(scores[name]), 2),
-                *(round(score, 1) for score in of_group),
-                f"{mean(apart):+.2f} +- {error:.2f}",
-            )
-        )
-    columns = ("candidate", "mean", *(" ".join(group) for group in groups), "minus the chosen")
-    every: list[tuple[Cell, ...]] = [
-        (*one[:3], *(round(of_one[place], 2) for of_one in scores.values()))
-        for place, one in enumerate(held)
-    ]
-    return Report(
-        [
-            Table("ROC-AUC of held-out graphs, mean over divisions", columns, rows),
-            Table("Every division", ("data", "split", "number", *scores), every),
-        ]
-    )
+    return Report(tables_of(scores, held, CHOSEN, "division"))
 
 
 def candidates() -> dict[str, tuple[str, ...]]:
@@ -126,10 +97,12 @@ def _answered(source: Source, rule: str, number: int, quick: bool) -> Held:
     data = held_out(source, rule, number)
     name = f"{source.title}-{rule}-{number}{'-quick' if quick else ''}"
     answers = {
-        network: kept(f"{name}-{network}", partial(_network, data, source, network, number, quick))
+        network: kept(
+            FOLDER, f"{name}-{network}", partial(_network, data, source, network, number, quick)
+        )
         for network in NETWORKS
     }
-    answers["trees"] = kept(f"{name}-trees", partial(_trees, data, number))
+    answers["trees"] = kept(FOLDER, f"{name}-trees", partial(_trees, data, number))
     y = data.splits["test"].y
     assert y is not None
     return Held(source.title, rule, number, y.numpy().astype(np.int64), answers)
@@ -170,18 +143,6 @@ def held_out(source: Source, rule: str, number: int) -> Dataset:
         rows=rows_,
         origin=Origin(graph_reading(graphs), file=source.file),
     )
-
-
-def kept(name: str, make: Callable[[], Answers]) -> Answers:
-    """Answers that are kept in the cache folder, so that an interrupted study goes on."""
-    path = cache_dir() / "graph-default" / f"{name}.npz"
-    if path.exists():
-        with np.load(path) as found:
-            return dict(found)
-    made = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(path, **made)
-    return made
 
 
 def _network(data: Dataset, source: Source, name: str, seed: int, quick: bool) -> Answers:

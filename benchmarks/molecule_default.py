@@ -16,15 +16,16 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.held_out import Answers, Floats, kept, tables_of
 from benchmarks.report import Cell, Report, Table
-from gsina.files import cache_dir, data_dir
+from gsina.files import data_dir
 from gsina.formats import read_molecules
 from gsina.graphs.dataset import Dataset
 from gsina.models.train import train_model
@@ -44,9 +45,8 @@ SLOWER = (
     *(f"CalcChi{order}{kind}" for kind in "vn" for order in (2, 3, 4)),
     *("CalcKappa2", "CalcKappa3", "CalcCrippenDescriptors", "SlogP_VSA_", "SMR_VSA_"),
 )
-Floats = NDArray[np.float64]
-#: Logits by split ``[G, targets]``.
-Answers = dict[str, Floats]
+#: Where answers are kept.
+FOLDER = "molecule-default"
 
 
 class Part(NamedTuple):
@@ -104,28 +104,6 @@ def run(quick: bool) -> Report:
 def report(held: Sequence[Held], spent: dict[tuple[str, str], float]) -> Report:
     """The scores of all candidates, by fold and on average, and what features cost."""
     scores = {name: [_score(one, answer) for one in held] for name, answer in _candidates().items()}
-    groups = list(dict.fromkeys((one.source, one.rule) for one in held))
-    rows: list[tuple[Cell, ...]] = []
-    for name in sorted(scores, key=lambda one: -mean(scores[one])):
-        of_group = [
-            mean(score for score, one in zip(scores[name], held, strict=True) if one[:2] == group)
-            for group in groups
-        ]
-        apart = [ours - best for ours, best in zip(scores[name], scores[CHOSEN], strict=True)]
-        error = stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else 0.0
-        rows.append(
-            (
-                name,
-                round(mean(scores[name]), 2),
-                *(round(score, 1) for score in of_group),
-                f"{mean(apart):+.2f} +- {error:.2f}",
-            )
-        )
-    columns = ("candidate", "mean", *(" ".join(group) for group in groups), "minus the chosen")
-    every: list[tuple[Cell, ...]] = [
-        (one.source, one.rule, one.fold, *(round(of_one[place], 2) for of_one in scores.values()))
-        for place, one in enumerate(held)
-    ]
     costs: list[tuple[Cell, ...]] = [
         (
             kind,
@@ -137,13 +115,9 @@ def report(held: Sequence[Held], spent: dict[tuple[str, str], float]) -> Report:
         for kind in FEATURES
     ]
     sources = tuple(dict.fromkeys(one.source for one in held))
-    return Report(
-        [
-            Table("ROC-AUC of held-out rows, mean over folds", columns, rows),
-            Table("CPU ms per molecule", ("features", *sources), costs),
-            Table("Every fold", ("data", "split", "fold", *scores), every),
-        ]
-    )
+    candidates, every = tables_of(scores, held, CHOSEN, "fold")
+    spent_on = Table("CPU ms per molecule", ("features", *sources), costs)
+    return Report([candidates, spent_on, every])
 
 
 #: What was chosen.
@@ -289,21 +263,9 @@ def _answered(
             x = np.concatenate([table[kind] for kind in part.features], axis=1)
             return _grown(part.grow, x, rows, labels, fold, quick)
 
-        answers[str(part)] = _kept(f"{name}-{part}", grow)
-    answers["network"] = _kept(f"{name}-network", lambda: _network(data, fold, quick))
+        answers[str(part)] = kept(FOLDER, f"{name}-{part}", grow)
+    answers["network"] = kept(FOLDER, f"{name}-network", lambda: _network(data, fold, quick))
     return Held(source.title, rule, fold, labels, answers)
-
-
-def _kept(name: str, make: Callable[[], Answers]) -> Answers:
-    """Answers that are kept in the cache folder, so that an interrupted study goes on."""
-    path = cache_dir() / "molecule-default" / f"{name}.npz"
-    if path.exists():
-        with np.load(path) as found:
-            return dict(found)
-    made = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(path, **made)
-    return made
 
 
 def _network(data: Dataset, seed: int, quick: bool) -> Answers:

@@ -57,10 +57,10 @@ def apply_scaling(scaling: Scaling, *graphs: Graphs) -> list[Graphs]:
         if id(values) not in made:
             mean, scale = (torch.tensor(moments[k], dtype=torch.double) for k in ("mean", "scale"))
             mean, scale = mean.to(values.device), scale.to(values.device)
-            scaled = (values.double() - mean) / scale
+            scaled = (values.double() - mean).div_(scale)
             if "clip" in moments:
                 (limit,) = moments["clip"]
-                scaled = scaled.nan_to_num(0, limit, -limit).clamp(-limit, limit)
+                scaled.nan_to_num_(0, limit, -limit).clamp_(-limit, limit)
             made[id(values)] = scaled.float()
         return made[id(values)]
 
