@@ -17,7 +17,6 @@ from sklearn.ensemble import (
 )
 
 import tiny
-from gsina.errors import InputError
 from gsina.graphs.dataset import Dataset, Origin
 from gsina.graphs.descriptors import describe_graphs
 from gsina.graphs.task import Task
@@ -236,15 +235,19 @@ def test_graphs_without_features_are_described(tmp_path: Path) -> None:
     torch.testing.assert_close(again.predict(data.val).logits, answers, rtol=0, atol=0)
 
 
-def test_graphs_that_differ_in_nothing_are_refused_before_training() -> None:
+def test_of_graphs_that_differ_in_nothing_trees_say_the_share_of_each_class() -> None:
     data = tiny.dataset(3)
     same = {
         name: replace(one[[0] * len(one)], y=torch.arange(len(one)) % 3)
         for name, one in data.splits.items()
     }
     spec = named_spec("gin", data.train.num_features, 1, {"hidden_channels": 8})
-    with pytest.raises(InputError, match="training graphs differ in none"):
-        train_model(replace(data, splits=same), Plan(spec, settings=Settings(1, 64), trees=True))
+    plan = Plan(spec, settings=Settings(1, 64), trees=True)
+    model = train_model(replace(data, splits=same), plan).model
+    assert model.architecture.graph_channels == 1
+    shares = torch.bincount(torch.arange(len(data.train)) % 3) / len(data.train)
+    said = model.trees(data.val).softmax(1)
+    torch.testing.assert_close(said, shares.expand_as(said), rtol=0, atol=0.02)
 
 
 def test_of_several_processes_the_first_grows_the_trees_for_all(

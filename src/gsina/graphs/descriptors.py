@@ -41,11 +41,11 @@ def find_descriptors(train: PackedGraphs) -> dict[str, list[int]]:
 
     Returns:
         The columns of ``node`` and ``edge`` features that are marks, and the descriptors that are
-        ``kept``, as they vary among the graphs.
+        ``kept``, as they vary among the graphs; if none does, the first, which tells nothing.
     """
     how = {"node": _marks(train.x), "edge": _marks(train.edge_attr)}
     values = _all(train, how)
-    return how | {"kept": np.flatnonzero(values.min(0) < values.max(0)).tolist()}
+    return how | {"kept": np.flatnonzero(values.min(0) < values.max(0)).tolist() or [0]}
 
 
 def describe_graphs(graphs: PackedGraphs, how: Mapping[str, Sequence[int]]) -> Tensor:

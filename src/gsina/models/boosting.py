@@ -139,7 +139,7 @@ def described(dataset: Dataset) -> tuple[Dataset, dict[str, list[int]]]:
     :mod:`gsina.graphs.descriptors`.
 
     Raises:
-        InputError: Nodes are predicted, or all graphs have the same descriptors.
+        InputError: Nodes are predicted.
     """
     if dataset.task.level == "node":
         raise InputError(
@@ -149,11 +149,6 @@ def described(dataset: Dataset) -> tuple[Dataset, dict[str, list[int]]]:
     if dataset.train.num_graph_features:
         return dataset, {}
     how = find_descriptors(dataset.train)
-    if not how["kept"]:
-        raise InputError(
-            "boosted trees need features in which graphs differ, and these training graphs differ "
-            "in none; leave the trees out (--no-trees)."
-        )
     train = replace(dataset.train, graph_attr=describe_graphs(dataset.train, how))
     return replace(dataset, splits={**dataset.splits, "train": train}), how
 
