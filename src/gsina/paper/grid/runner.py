@@ -124,7 +124,8 @@ def _train(job: Job, listeners: Sequence[Listener]) -> dict[str, Any]:
         "report": False,
         "listeners": listeners,
         # As `gsina train` does with users' files.
-        "baselines": isinstance(recipe.data, FileData) and recipe.method.name == "gsina",
+        "baselines": isinstance(recipe.data, FileData)
+        and (recipe.method.name == "gsina" or recipe.trees),
     }
     try:
         found = run(recipe, job.seed, out=folder, resume=True, **known)
