@@ -52,6 +52,25 @@ def test_trials_then_seeds_within_the_budget(gsina, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("two_tables")
+def test_hopeless_trials_are_stopped_and_said(gsina, tmp_path: Path) -> None:
+    gsina("bench", "--all", "--measure")
+    assert gsina("bench", "two", "--only", "=tiny").exit_code == 0
+    (path,) = (tmp_path / "results/runs").glob("*.json")
+    result = json.loads(path.read_text())
+    assert len(result["validation"]) == 1
+    path.write_text(json.dumps(result | {"validation": [2.0]}))  # nobody reaches it
+    done = gsina("bench", "--all")
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    assert text.count("stopped after epoch 1: validation accuracy") == 2
+    assert "did not finish" not in text
+    assert len(list((tmp_path / "results/runs").glob("*.stopped"))) == 2
+    (row,) = json.loads((tmp_path / "results/tuning/one.json").read_text())["cells"]
+    assert row["chosen"] == row["trials"][0]["value"]
+    assert "0 runs now" in gsina("bench", "--all").output
+
+
+@pytest.mark.usefixtures("two_tables")
 def test_a_budget_that_is_too_small_runs_nothing(gsina, tmp_path: Path) -> None:
     gsina("bench", "--all", "--measure")
     path = tmp_path / "results/bench/epochs.json"

@@ -65,7 +65,7 @@ def run_within(
     while plan.chosen:
         left_out |= without_data([one.job for one in plan.chosen])
         chosen = [one for one in plan.chosen if one.job.recipe.data.name not in left_out]
-        failed |= _run(chosen, store, processes, device, began + seconds, taken)
+        failed |= _run(tables, chosen, store, processes, device, began + seconds, taken)
         left = seconds - (time.monotonic() - began)
         if left <= 0:
             break
@@ -147,6 +147,7 @@ def _show(plan: Plan, seconds: float, processes: int) -> None:
 
 
 def _run(
+    tables: list[Table],
     chosen: list[Planned],
     store: Results,
     processes: int,
@@ -157,6 +158,7 @@ def _run(
     """Run what is planned, each with the time it took beside the estimate."""
     from gsina.paper.grid.estimate import seconds_taken
     from gsina.paper.tables.table import Table
+    from gsina.paper.tables.tuned_cells import resolve
 
     expected = {one.job.name: one.seconds for one in chosen}
 
@@ -178,6 +180,7 @@ def _run(
         device,
         until=until,
         after=after,
+        together=[cell for table in tables for cell in resolve(table, store).cells],
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gsina.paper.grid.estimate import Times, kind_name
+from gsina.paper.grid.hopeless import stopped_in
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending
 from gsina.paper.tables.table import Cell, Table
@@ -102,13 +103,20 @@ def make_plan(
     return Plan(chosen, later, +unknown, +missing)
 
 
+def waiting(cell: Cell, results: Results) -> list[Job]:
+    """The jobs of a cell that are left: without those that diverged, and stopped trials."""
+    left = pending(cell.jobs, results)
+    names = {job.name for job in cell.jobs} if cell.trials else set()
+    return [job for job in left if not stopped_in(job, names, results)]
+
+
 def _worth(cell: Cell, results: Results, factor: float) -> list[tuple[Job, float]]:
     """The runs that a cell lacks, with what each is worth."""
-    waiting = pending(cell.jobs, results)
+    left = waiting(cell, results)
     if cell.trials:
-        return [(job, factor / len(cell.jobs)) for job in waiting]
-    done = len(cell.jobs) - len(waiting)
-    return [(job, factor / (done + at)) for at, job in enumerate(waiting, start=1)]
+        return [(job, factor / len(cell.jobs)) for job in left]
+    done = len(cell.jobs) - len(left)
+    return [(job, factor / (done + at)) for at, job in enumerate(left, start=1)]
 
 
 def _fill(
