@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gsina.paper.grid.runner import Finished
     from gsina.paper.tables.table import Cell, Table
     from gsina.runs.job import Job
+    from gsina.runs.recipe import Recipe
 
 #: What is said after Ctrl-C.
 KEPT = "interrupted; what is finished is kept, and the same command continues from here."
@@ -120,14 +121,20 @@ def label(cell: Cell, job: Job) -> str:
     """A run in words; cells for several test splits share the name of their data."""
     from gsina.paper.tables.tuned_cells import describe, varied
 
-    data = cell.column if cell.split == "test" else cell.recipe.data.name
+    data = cell.column
+    if cell.split != "test":
+        data = " ".join([cell.recipe.data.name, *filter(None, [_options(cell.recipe)])])
     if not cell.trials:
         return f"{cell.row} on {data}, seed {job.seed}"
     elsewhere = job.recipe.data.options != cell.recipe.data.options
-    options = ", ".join(f"{name} {value}" for name, value in job.recipe.data.options.items())
-    where = f" at {options}" if elsewhere else ""
+    where = f" at {_options(job.recipe)}" if elsewhere else ""
     seed = f", seed {job.seed}" if len(cell.trial_seeds) > 1 else ""
     return f"{cell.row} on {data}, trial {describe(job.recipe, varied(cell))}{where}{seed}"
+
+
+def _options(recipe: Recipe) -> str:
+    """The options of its data in words."""
+    return ", ".join(f"{name} {value}" for name, value in recipe.data.options.items())
 
 
 class Grid:
