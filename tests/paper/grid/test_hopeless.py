@@ -127,6 +127,7 @@ def test_a_stopped_trial_is_kept_shown_and_never_chosen(cell: Cell, tmp_path: Pa
     assert {"message", "behind", "recipe", "seed", "commit", "versions", "hardware"} == set(about)
     assert about["behind"] == first.name
     assert waiting(cell, results) == []
+    assert "Trials stopped half-way: 2." in resolve(table, results).notes
     (chosen,) = resolve(table, results).cells
     assert chosen.recipe == cell.choices[0]
     path = save_choices(table, results)

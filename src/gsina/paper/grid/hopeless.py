@@ -13,7 +13,7 @@ has several seeds per trial, whose mean counts, and behind results that are olde
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gsina.listeners import Listener, Stopped
@@ -114,7 +114,8 @@ class StopIfHopeless(Listener):
         )
 
 
-def stopped_in(job: Job, names: Mapping[str, Any] | set[str], results: Results) -> str | None:
-    """Why a trial was stopped, if that was behind one of these; ``None`` if it was not."""
-    found = results.stopped(job)
-    return str(found["message"]) if found and found["behind"] in names else None
+def stopped_in(cell: Cell, job: Job, results: Results) -> str | None:
+    """Why a trial of a cell was stopped, behind another of it; ``None`` if it was not."""
+    found = results.stopped(job) if cell.trials else None
+    behind = found is not None and any(found["behind"] == one.name for one in cell.jobs)
+    return found["message"] if found is not None and behind else None

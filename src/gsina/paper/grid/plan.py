@@ -127,9 +127,7 @@ def _is_made(job: Job) -> bool:
 
 def waiting(cell: Cell, results: Results) -> list[Job]:
     """The jobs of a cell that are left: without those that diverged, and stopped trials."""
-    left = pending(cell.jobs, results)
-    names = {job.name for job in cell.jobs} if cell.trials else set()
-    return [job for job in left if not stopped_in(job, names, results)]
+    return [job for job in pending(cell.jobs, results) if not stopped_in(cell, job, results)]
 
 
 def _nearness(cells: Sequence[Cell], left: Sequence[list[Job]]) -> list[float]:

@@ -133,7 +133,7 @@ class Results:
         """Where it is recorded that a run diverges."""
         return self.folder / f"{job.name}.diverged"
 
-    def stopped(self, job: Job) -> dict[str, Any] | None:
+    def stopped(self, job: Job) -> dict[str, str] | None:
         """What is recorded of a stopped trial: ``message`` and ``behind``, a job's name."""
         with contextlib.suppress(FileNotFoundError, *BROKEN):
             found = parse_json(self.stopped_path(job).read_text(encoding="utf-8"))

@@ -56,11 +56,15 @@ def resolve(table: Table, results: Results) -> Table:
             if old.trials and not new.trials
         )
         waiting = sum(bool(cell.trials) for cell in cells)
+        stopped = {
+            job.name for cell in tuned for job in cell.jobs if stopped_in(cell, job, results)
+        }
         notes = (
             *notes,
             f"Tuned: {tried} trials per method, the one with the best validation metric of seed "
             f"{seeds}.",
             *([f"Chosen: {chosen}."] if chosen else []),
+            *([f"Trials stopped half-way: {len(stopped)}."] if stopped else []),
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
     return replace(table, cells=cells, notes=notes)
@@ -132,18 +136,15 @@ def _resolve(cell: Cell, results: Results) -> Cell:
 
 def trial_scores(cell: Cell, results: Results) -> list[float | None]:
     """Validation metric of every trial, larger is better; ``None`` where it is not run."""
-    names = {job.name for job in cell.jobs} if cell.trials else set()
-    return [_trial_score(trial, cell.trial_seeds, names, results) for trial in cell.trials]
+    return [_trial_score(cell, trial, results) for trial in cell.trials]
 
 
-def _trial_score(
-    trial: Recipe, seeds: Sequence[int], names: set[str], results: Results
-) -> float | None:
+def _trial_score(cell: Cell, trial: Recipe, results: Results) -> float | None:
     """Mean over the seeds; a run that diverged or was stopped is the worst there is."""
     scores = []
-    for seed in seeds:
+    for seed in cell.trial_seeds:
         job = Job(trial, seed)
-        if stopped_in(job, names, results):
+        if stopped_in(cell, job, results):
             scores.append(-math.inf)
             continue
         result = results.load(job)
@@ -205,8 +206,7 @@ def _value(recipe: Recipe, names: Sequence[str]) -> Any:
 
 def _why_stopped(cell: Cell, trial: Recipe, results: Results) -> dict[str, str]:
     """What is said of a trial that was stopped."""
-    names = {job.name for job in cell.jobs}
-    found = [stopped_in(Job(trial, seed), names, results) for seed in cell.trial_seeds]
+    found = [stopped_in(cell, Job(trial, seed), results) for seed in cell.trial_seeds]
     return {"stopped": found[0]} if found[0] else {}
 
 
