@@ -57,7 +57,7 @@ def run_within(
     tables = _tables()
     if not dry_run:
         measure_unknown(store, MEASURING * seconds)
-    left = seconds - (time.monotonic() - began)
+    left = seconds if dry_run else seconds - (time.monotonic() - began)
     plan = _plan(tables, store, left, processes, prepared=not dry_run)
     _show(plan, left, processes, dry_run=dry_run)
     if dry_run:
