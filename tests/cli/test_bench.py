@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,13 @@ import pytest
 
 from gsina.datasets import DATASETS
 from gsina.paper import tables
+from gsina.paper.grid.results import Results
+from gsina.paper.report.leaderboard import command as again_command
+from gsina.paper.report.summaries import summarise
 from gsina.paper.studies import runtime
 from gsina.paper.tables.knobs import with_trials
 from gsina.paper.tables.table import Cell, Table
+from gsina.paper.tables.tuned_cells import resolve
 from gsina.runs.published import default_recipe
 
 
@@ -41,6 +46,36 @@ def test_run_skip_and_report(gsina, tmp_path: Path) -> None:
     report = gsina("report", "tiny")
     assert "| GIN | tiny |" in report.output
     assert "with 1 of 2" in report.output
+
+
+def test_a_cell_again_in_a_new_folder_is_the_same_bit_for_bit(
+    gsina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the command that the leaderboard names: its trials, the choice, and every number."""
+    data = {"bias": 0.5, "num_per_class": 4}
+    row = "GSINA, recommended"
+    recipes = {row: "gsina", "GIN": "erm"}
+    cells = []
+    for name, method in recipes.items():
+        recipe = default_recipe("spmotif", "gin", method, data=data, epochs=2)
+        cells.append(with_trials(Cell(name, "tiny 0.5", recipe, (0, 1))))
+    table = Table("tiny", "A tiny table", tuple(cells))
+    monkeypatch.setitem(tables.TABLES, "tiny", lambda: table)
+    assert gsina("bench", "tiny").exit_code == 0
+    said = shlex.split(again_command("tiny", "tiny 0.5"))
+    assert said[0] == "gsina"
+    assert gsina(*said[1:], "--only", f"={row}").exit_code == 0
+    first, again = Results(Path("results")), Results(Path("again"))
+    cell = resolve(table, first).cells[0]
+    assert resolve(table, again).cells[0] == cell
+    assert {path.name for path in again.folder.glob("*.json")} == {
+        path.name for path in first.folder.glob("*-gsina-*.json")
+    }
+    for path in again.folder.glob("*.json"):
+        one, other = (json.loads((at.folder / path.name).read_text()) for at in (first, again))
+        for part in ("metrics", "validation", "best_epoch", "epochs", "recipe", "seed"):
+            assert one[part] == other[part]
+    assert summarise(table, again)[0].values == summarise(table, first)[0].values
 
 
 @pytest.mark.usefixtures("tiny_table")

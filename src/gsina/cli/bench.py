@@ -88,8 +88,8 @@ def bench(
     and left out. `gsina report` makes the table.
 
     With --all the runs of all tables are weighed against the time that they take: those that say
-    most come first, as long as --budget lasts. Runs of which no time is known are named, and
-    --all --measure measures them.
+    most come first, as long as --budget lasts. Of a kind of run of which no time is known an epoch
+    is measured first, for up to a tenth of the budget; --all --measure does nothing else.
 
     Tables: {tables}. Measurements without a grid of runs: {measurements}. [bold]device[/]
     checks a GPU in a minute or two, and writes a report to send back.

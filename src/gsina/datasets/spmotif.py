@@ -98,7 +98,7 @@ def generate(
     joint = np.stack([rng.integers(0, base_nodes), base_nodes])
     edges = np.concatenate([edges, joint], axis=1)
     graph = np.concatenate([graph, np.arange(label.size)])
-    extra, extra_graph = _perturb(edges, graph, nodes, rng)
+    extra, extra_graph = perturb(edges, graph, nodes, rng)
     edges = np.concatenate([edges, extra], axis=1)
     graph = np.concatenate([graph, extra_graph])
     order = np.argsort(graph * SPAN + edges[0], kind="stable")
@@ -236,7 +236,7 @@ def _skeleton(label: int, base: int, size: int, arity: int) -> Ints:
     return np.concatenate([edges, motif], axis=1)
 
 
-def _perturb(edges: Ints, graph: Ints, nodes: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def perturb(edges: Ints, graph: Ints, nodes: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Draw the extra edges: 5 % of the graph's edges, without those inside a motif.
 
     Every try draws two different nodes that no edge joins yet, neither an old nor an extra one. If

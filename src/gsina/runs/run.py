@@ -19,7 +19,7 @@ from gsina.metrics import metric_label, metric_text
 from gsina.models.folder import save_model
 from gsina.models.model import Model
 from gsina.models.plan import trial_folders
-from gsina.models.train import Trained, score_splits, train_model
+from gsina.models.train import Trained, in_units, score_splits, train_model
 from gsina.runs.baselines import compare_with_baselines
 from gsina.runs.display import result_html
 from gsina.runs.names import MODEL, REPORT, RESULT
@@ -188,6 +188,11 @@ def describe(
         "selection": recipe.selection.rule,
         "best_epoch": progress.best_epoch,
         "epochs": progress.epoch,
+        # Of the main metric, epoch by epoch; of an ensemble that of its first member.
+        "validation": [
+            round(in_units(record, model.scale)["val"][dataset.task.metric], 5)
+            for record in progress.history
+        ],
         "ratios_tried": model.training["ratios_tried"],
         "members": model.training.get("members", []),
         "seconds_per_epoch": seconds[len(seconds) // 2] if seconds else None,

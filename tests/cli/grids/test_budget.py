@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gsina.cli.grids import budget
 from gsina.cli.grids.budget import seconds_of
 from gsina.datasets import DATASETS
 from gsina.errors import InputError
 from gsina.paper import tables
+from gsina.paper.grid.results import Results
+from gsina.paper.grid.runner import run_job
 from gsina.paper.tables.knobs import with_trials
 from gsina.paper.tables.table import Cell, Table
+from gsina.runs.defaults import file_recipe
 from gsina.runs.published import default_recipe
 
 
@@ -34,12 +39,14 @@ def test_trials_then_seeds_within_the_budget(gsina, tmp_path: Path) -> None:
     unknown = " ".join(gsina("bench", "--all", "--dry-run").output.split())
     assert "0 runs now" in unknown
     assert "3 runs of which no time is known are left out: spmotif gin erm (3)" in unknown
-    assert "Nothing can be planned before times are known; measure an epoch of each kind" in unknown
+    assert "Without --dry-run an epoch of each kind is measured first, for up to 10% of" in unknown
     assert unknown.endswith("1 runs are left out, as their data are not here: good-motif (1).")
     assert gsina("bench", "--all", "--measure").exit_code == 0
+    assert "spmotif gin erm" not in gsina("bench", "--all", "--measure").output  # known by now
     planned = " ".join(gsina("bench", "--all", "--budget", "1h", "--dry-run").output.split())
     assert "3 runs now" in planned
     assert "one, two" in planned
+    assert "0 of 3 trials" in planned
     assert not (tmp_path / "results/runs").exists()
     done = gsina("bench", "--all", "--budget", "1h")
     assert done.exit_code == 0, done.output
@@ -49,6 +56,61 @@ def test_trials_then_seeds_within_the_budget(gsina, tmp_path: Path) -> None:
     assert len(list((tmp_path / "results/runs").glob("*.json"))) == 4
     assert json.loads((tmp_path / "results/tuning/one.json").read_text())["table"] == "one"
     assert "0 runs now" in gsina("bench", "--all").output
+
+
+@pytest.mark.usefixtures("two_tables")
+def test_hopeless_trials_are_stopped_and_said(gsina, tmp_path: Path) -> None:
+    store = Results(tmp_path / "results")
+    (job,) = tables.TABLES["two"]().cells[0].jobs
+    result = run_job(job, store).result
+    assert result is not None
+    assert len(result["validation"]) == 1
+    store.save(job, result | {"validation": [2.0]})  # nobody reaches it
+    done = gsina("bench", "--all")
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    assert text.count("stopped after epoch 1: validation accuracy") == 2
+    assert "did not finish" not in text
+    assert "spmotif gin erm: about" not in text  # a finished run says how long one takes
+    assert len(list((tmp_path / "results/runs").glob("*.stopped"))) == 2
+    (row,) = json.loads((tmp_path / "results/tuning/one.json").read_text())["cells"]
+    assert row["chosen"] == row["trials"][0]["value"]
+    assert "0 runs now" in gsina("bench", "--all").output
+
+
+@pytest.mark.usefixtures("two_tables")
+def test_times_are_measured_within_the_budget(
+    gsina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = " ".join(gsina("bench", "--all", "--budget", "1h").output.split())
+    assert "spmotif gin erm: about" in done
+    assert "4 runs in 0:" in done
+    shutil.rmtree(tmp_path / "results")
+    monkeypatch.setattr(budget, "MEASURING", 0.0)
+    none = " ".join(gsina("bench", "--all", "--budget", "1h").output.split())
+    assert "measured 0 of 1 kinds in the time that there is for that" in none
+    assert "To measure an epoch of each kind: " in none
+    assert "0 runs in 0:" in none
+
+    def broken(table: Table, store: Results) -> None:
+        raise InputError("the data cannot be read.")
+
+    monkeypatch.setattr(budget, "MEASURING", 1.0)
+    monkeypatch.setattr(budget, "measure_table", broken)
+    told = gsina("bench", "--all", "--budget", "1h")
+    assert told.exit_code == 0
+    assert "spmotif gin erm: not measured, the data cannot be read." in told.output
+
+
+def test_files_that_tables_make_are_not_missing(gsina, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = file_recipe("molecules", ("cache:own/made.csv",), {"smiles": "s", "targets": ["y"]})
+    table = Table("own", "Own", (Cell("GIN", "own", recipe, (0,)),), prepare=lambda: None)
+    monkeypatch.setattr(tables, "TABLES", {"own": lambda: table})
+    planned = " ".join(gsina("bench", "--all", "--dry-run").output.split())
+    assert "1 runs need files that are made first: made" in planned
+    assert "data are not here" not in planned
+    run = " ".join(gsina("bench", "--all").output.split())
+    assert "1 runs are left out, as their data are not here: made" in run
 
 
 @pytest.mark.usefixtures("two_tables")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from gsina.datasets.catalog import load_dataset
@@ -39,4 +40,4 @@ def test_the_concept_moves() -> None:
     assert own is not None
     assert away is not None
     assert float((colour == label)[own].float().mean()) > 0.8
-    assert float((colour == label)[away].float().mean()) < 0.2
+    assert float((colour == label)[away].float().mean()) == pytest.approx(0.25, abs=0.1)

@@ -79,6 +79,23 @@ def test_the_budget_is_kept(results: Results) -> None:
     assert make_plan([one], results, 60, processes=2).later == []
 
 
+def test_what_completes_a_comparison_comes_first(results: Results) -> None:
+    column = [Cell(f"row {row}", "b", recipe(bias=0.5 + row / 10), (0, 1)) for row in range(3)]
+    new = [Cell(f"row {row}", "c", recipe(bias=0.9 + row / 100), (0,)) for row in range(3)]
+    one = table("one", *new, *column)
+    for cell in column[:2]:
+        job = cell.jobs[0]
+        scores = {"val": {"accuracy": 0.5}, "test": {"accuracy": 0.5}}
+        about = {"recipe": job.recipe.model_dump(), "seed": 0, "metrics": scores}
+        made_with = {"versions": {"torch": "2"}, "hardware": {"cpu": "x", "threads": 1}}
+        results.save(job, about | made_with | {"selection": "x", "commit": "x"})
+    first, *others = make_plan([one], results).chosen
+    assert (first.cell.row, first.cell.column, first.worth) == ("row 2", "b", 3.0)
+    assert first.done == (0, 2)
+    assert [(run.cell.column, run.worth) for run in others[:3]] == [("c", 1.0)] * 3
+    assert [run.done for run in others if run.cell.row == "row 1" and run.worth == 0.5] == [(1, 2)]
+
+
 def test_trials_are_worth_their_part_of_a_cell(results: Results) -> None:
     tuned = with_trials(Cell("ERM", "b", recipe(), (0, 1)))
     plan = make_plan([table("one", tuned)], results)

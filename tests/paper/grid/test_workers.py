@@ -35,7 +35,7 @@ def die_once(marker: Path) -> OnEpoch:
     return OnEpoch(die)
 
 
-def _run_and_die_once(job: Job, results: Results) -> Finished:
+def _run_and_die_once(job: Job, results: Results, *others: object) -> Finished:
     """What a worker does, but the one with seed 0 dies at its first try."""
     return run_job(job, results, [die_once(results.root / "died")] if job.seed == 0 else [])
 

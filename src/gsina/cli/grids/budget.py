@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from gsina.paper.grid.plan import Plan, Planned
     from gsina.paper.grid.results import Results
     from gsina.paper.grid.runner import Finished
-    from gsina.paper.tables.table import Table
+    from gsina.paper.tables.table import Cell, Table
 
 UNITS = {"h": 3600, "m": 60, "s": 1}
 #: Lines of a plan that are shown.
 SHOWN = 40
+#: Share of the budget that may pass while times are measured.
+MEASURING = 0.1
 
 
 def seconds_of(text: str | None) -> float:
@@ -48,14 +50,16 @@ def run_within(
 ) -> bool:
     """Plan, run, and plan again with the time that is left; whether all runs finished.
 
-    Trials decide what is run after them, so a plan is made anew when the last one is done.
+    Kinds of run of which no time is known are measured first, for a small part of the time. Trials
+    decide what is run after them, so a plan is made anew when the last one is done.
     """
     began = time.monotonic()
     tables = _tables()
     if not dry_run:
-        _prepare(tables)
-    plan = _plan(tables, store, seconds, processes)
-    _show(plan, seconds, processes)
+        measure_unknown(store, MEASURING * seconds)
+    left = seconds if dry_run else seconds - (time.monotonic() - began)
+    plan = _plan(tables, store, left, processes, prepared=not dry_run)
+    _show(plan, left, processes, dry_run=dry_run)
     if dry_run:
         return True
     store.clear_locks()
@@ -65,7 +69,7 @@ def run_within(
     while plan.chosen:
         left_out |= without_data([one.job for one in plan.chosen])
         chosen = [one for one in plan.chosen if one.job.recipe.data.name not in left_out]
-        failed |= _run(chosen, store, processes, device, began + seconds, taken)
+        failed |= _run(tables, chosen, store, processes, device, began + seconds, taken)
         left = seconds - (time.monotonic() - began)
         if left <= 0:
             break
@@ -76,18 +80,33 @@ def run_within(
     return not failed
 
 
-def measure_unknown(store: Results) -> None:
-    """Measure an epoch of every kind of run of which no time is known."""
-    from gsina.paper.grid.estimate import Times
+def measure_unknown(store: Results, seconds: float = math.inf) -> None:
+    """Measure an epoch of every kind of run of which no time is known, the decisive tables' first.
 
-    times, tables = Times(store), _tables()
+    After so many seconds no other is begun.
+    """
+    from gsina.paper.grid.estimate import Times, kind_name
+    from gsina.paper.grid.plan import DECISIVE
+    from gsina.runs.job import Job
+
+    began, times, tables = time.monotonic(), Times(store), _tables()
     _prepare(tables)
-    for table in tables:
-        cells = [cell for cell in table.cells if cell.recipe.data.at_hand()]
-        new = tuple(cell for cell in cells if any(times.of(job) is None for job in cell.jobs[:1]))
-        if new:
-            measure_table(replace(table, cells=new), store)
-            times = Times(store)
+    new: dict[str, tuple[Table, Cell]] = {}
+    for table in sorted(tables, key=lambda table: table.name not in DECISIVE):
+        for cell in table.cells:
+            for recipe in (cell.recipe, *(job.recipe for job in cell.jobs[:1])):
+                job = Job(recipe, cell.seeds[0], cell.explainer)
+                if times.of(job) is None and recipe.data.at_hand():
+                    alone = replace(cell, recipe=recipe, trials=(), choices=())
+                    new.setdefault(kind_name(recipe), (table, alone))
+    for done, (table, cell) in enumerate(new.values()):
+        if time.monotonic() - began >= seconds:
+            show.say(f"measured {done} of {len(new)} kinds in the time that there is for that.")
+            return
+        try:
+            measure_table(replace(table, cells=(cell,)), store)
+        except (InputError, OSError) as problem:
+            show.say(f"{kind_name(cell.recipe)}: not measured, {problem}", "yellow")
 
 
 def _tables() -> list[Table]:
@@ -109,19 +128,24 @@ def _plan(
     seconds: float,
     processes: int,
     leave_out: set[str] | frozenset[str] = frozenset(),
+    *,
+    prepared: bool = True,
 ) -> Plan:
     from gsina.paper.grid.plan import make_plan
 
-    return make_plan(tables, store, seconds, processes=processes, leave_out=leave_out)
+    return make_plan(
+        tables, store, seconds, processes=processes, leave_out=leave_out, prepared=prepared
+    )
 
 
-def _show(plan: Plan, seconds: float, processes: int) -> None:
+def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
     """Say what will be run, and what cannot be."""
-    known = [*plan.chosen, *plan.later]
     if plan.chosen:
-        view = RichTable("run", "tables", "time", box=show.BOX)
+        view = RichTable("run", "done of its cell", "tables", "time", box=show.BOX)
         for one in plan.chosen[:SHOWN]:
-            view.add_row(label(one.cell, one.job), ", ".join(one.tables), clock(one.seconds))
+            done, of = one.done
+            state = f"{done} of {of} {'trials' if one.cell.trials else 'seeds'}"
+            view.add_row(label(one.cell, one.job), state, ", ".join(one.tables), clock(one.seconds))
         show.console.print(view)
     more = len(plan.chosen) - SHOWN
     end = f" The first {SHOWN} are shown." if more > 0 else ""
@@ -138,8 +162,16 @@ def _show(plan: Plan, seconds: float, processes: int) -> None:
             f"{plan.unknown.total()} runs of which no time is known are left out: {kinds}{others}.",
             "yellow",
         )
-        first = "Nothing can be planned before times are known; measure" if not known else "Measure"
-        show.say(f"{first} an epoch of each kind with: {command('bench', '--all', '--measure')}")
+        measure = command("bench", "--all", "--measure")
+        show.say(
+            f"Without --dry-run an epoch of each kind is measured first, for up to "
+            f"{MEASURING:.0%} of the budget; at once: {measure}"
+            if dry_run
+            else f"To measure an epoch of each kind: {measure}"
+        )
+    if plan.unmade:
+        names = ", ".join(f"{name} ({count})" for name, count in plan.unmade.items())
+        show.say(f"{plan.unmade.total()} runs need files that are made first: {names}.")
     if plan.missing:
         names = ", ".join(f"{name} ({count})" for name, count in plan.missing.items())
         total = plan.missing.total()
@@ -147,6 +179,7 @@ def _show(plan: Plan, seconds: float, processes: int) -> None:
 
 
 def _run(
+    tables: list[Table],
     chosen: list[Planned],
     store: Results,
     processes: int,
@@ -157,6 +190,7 @@ def _run(
     """Run what is planned, each with the time it took beside the estimate."""
     from gsina.paper.grid.estimate import seconds_taken
     from gsina.paper.tables.table import Table
+    from gsina.paper.tables.tuned_cells import resolve
 
     expected = {one.job.name: one.seconds for one in chosen}
 
@@ -178,6 +212,7 @@ def _run(
         device,
         until=until,
         after=after,
+        together=[cell for table in tables for cell in resolve(table, store).cells],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gsina.paper.grid.runner import Finished
     from gsina.paper.tables.table import Cell, Table
     from gsina.runs.job import Job
+    from gsina.runs.recipe import Recipe
 
 #: What is said after Ctrl-C.
 KEPT = "interrupted; what is finished is kept, and the same command continues from here."
@@ -28,11 +29,10 @@ KEPT = "interrupted; what is finished is kept, and the same command continues fr
 
 def waiting_jobs(table: Table, store: Results, failed: Collection[str] = ()) -> list[Job]:
     """The jobs to run next, each once, as cells may share runs."""
-    from gsina.paper.grid.runner import pending
+    from gsina.paper.grid.plan import waiting
     from gsina.paper.tables.tuned_cells import resolve
 
-    cells = resolve(table, store).cells
-    jobs = pending([job for cell in cells for job in cell.jobs], store)
+    jobs = [job for cell in resolve(table, store).cells for job in waiting(cell, store)]
     return list({job.name: job for job in jobs if job.name not in failed}.values())
 
 
@@ -73,18 +73,18 @@ def announce(
 ) -> None:
     """Say what is done, what is not, and how long it will take."""
     from gsina.paper.grid.estimate import estimate
-    from gsina.paper.grid.runner import pending
+    from gsina.paper.grid.plan import waiting as waiting_of
 
     if dry_run:
         view = RichTable("row", "column", "seeds to run", "data at hand", box=show.BOX)
         listed: set[str] = set()  # trials of earlier rows, which may serve this one too
         for cell in table.cells:
-            seeds = [str(job.seed) for job in pending(cell.jobs, store)]
+            seeds = [str(job.seed) for job in waiting_of(cell, store)]
             seeds += [f"{job.seed} diverged" for job in cell.jobs if store.diverged(job)]
             left = ", ".join(seeds)
             if cell.trials:
                 then = ", ".join(map(str, cell.seeds))
-                trials = {job.name for job in pending(cell.jobs, store)}
+                trials = {job.name for job in waiting_of(cell, store)}
                 left = f"{'the same' if trials & listed else len(trials)} trials, then {then}"
                 listed |= trials
             at_hand = cell.recipe.data.at_hand()
@@ -121,14 +121,20 @@ def label(cell: Cell, job: Job) -> str:
     """A run in words; cells for several test splits share the name of their data."""
     from gsina.paper.tables.tuned_cells import describe, varied
 
-    data = cell.column if cell.split == "test" else cell.recipe.data.name
+    data = cell.column
+    if cell.split != "test":
+        data = " ".join([cell.recipe.data.name, *filter(None, [_options(cell.recipe)])])
     if not cell.trials:
         return f"{cell.row} on {data}, seed {job.seed}"
     elsewhere = job.recipe.data.options != cell.recipe.data.options
-    options = ", ".join(f"{name} {value}" for name, value in job.recipe.data.options.items())
-    where = f" at {options}" if elsewhere else ""
+    where = f" at {_options(job.recipe)}" if elsewhere else ""
     seed = f", seed {job.seed}" if len(cell.trial_seeds) > 1 else ""
     return f"{cell.row} on {data}, trial {describe(job.recipe, varied(cell))}{where}{seed}"
+
+
+def _options(recipe: Recipe) -> str:
+    """The options of its data in words."""
+    return ", ".join(f"{name} {value}" for name, value in recipe.data.options.items())
 
 
 class Grid:
@@ -162,7 +168,8 @@ class Grid:
         self.done, self.part = self.done + 1, 0.0
         name = self.labels[finished.job.name]
         if finished.result is None:
-            show.say(f"{name}: not finished, {finished.error}", "yellow")
+            said = finished.error if finished.stopped else f"not finished, {finished.error}"
+            show.say(f"{name}: {said}", "yellow")
         else:
             metric = metric_of(finished.result)
             if finished.job.name in self.validated:
@@ -194,6 +201,7 @@ def run_grid(
     *,
     until: float = math.inf,
     after: Callable[[Finished], str] = lambda finished: "",
+    together: Sequence[Cell] | None = None,
 ) -> set[str]:
     """Run jobs and return the names of those that did not finish.
 
@@ -206,7 +214,9 @@ def run_grid(
         device: Where to compute; ``None`` for where the recipes say.
         until: No job is begun after this time of ``time.monotonic``.
         after: What else to say of a run that has ended.
+        together: All cells that may want one of the jobs, if these are not those of the table.
     """
+    from gsina.paper.grid.hopeless import rivals_of
     from gsina.paper.grid.runner import run_jobs
 
     grid = Grid(table, len(waiting), after)
@@ -220,9 +230,10 @@ def run_grid(
             cluster=cluster,
             on_epoch=grid.on_epoch,
             until=until,
+            rivals=rivals_of(table.cells if together is None else together),
         )
         for finished in ended:
             grid.on_finished(finished)
-            if finished.result is None and not store.diverged(finished.job):
+            if finished.result is None and not (finished.stopped or store.diverged(finished.job)):
                 failed.add(finished.job.name)
     return failed

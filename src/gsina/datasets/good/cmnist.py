@@ -30,7 +30,7 @@ from gsina.graphs.dataset import Dataset, cached
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 
-VERSION = 1
+VERSION = 2
 #: Images below which a split could be left without a digit.
 FEWEST = 100
 

@@ -4,15 +4,15 @@ Gui, Li, Wang, Ji, "GOOD: A Graph Out-of-Distribution Benchmark", NeurIPS 2022, 
 Benchmarks. A *domain* (base, size, colour, scaffold, language) has nothing to do with the label:
 
 * covariate: training has some domains, validation another, test yet another;
-* concept: in training every label prefers a domain of its own, in a few *concepts* of similar
-  strength; in validation and test the labels prefer other domains;
+* concept: in training every label has a domain of its own, in a few *concepts* of similar strength;
+  in validation that is weak, and in test domains are drawn without a look at the label;
 * none: all alike.
 
 There are two further splits that are distributed like ``train``: ``id_val`` and ``id_test``. An
 epoch is selected on ``val``, which is out of distribution, as the benchmark does by default.
 
-Everything here is written from the paper's description and its numbers of graphs, as far as they
-were known (docs/good.md says how far). The probabilities of a concept are ours.
+Everything here is written from the paper's description, its numbers of graphs and the constants of
+its generators (docs/good.md says which). How real data are drawn into concepts is ours.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ SHARES: dict[str, dict[str, float]] = {
     "concept": {"train": 0.42, "id_val": 0.09, "id_test": 0.09, "val": 0.2, "test": 0.2},
     "none": {"train": 0.6, "val": 0.2, "test": 0.2},
 }
-#: Chance that a sample has the domain of its own label, in each concept of training.
-TRAINING = (0.95, 0.90, 0.85)
-#: Chance that a sample has the domain of the *next* label.
-ELSEWHERE = {"val": 0.6, "test": 0.9}
+#: Share of the samples of each concept that have the domain of their own label; others have any. Of
+#: the concepts of training, where domains are colours, and of those elsewhere.
+COLOUR_CONCEPTS = (0.95, 0.9, 0.85, 0.8, 0.75)
+ELSEWHERE = {"val": 0.3, "test": 0.0}
 #: Labels that cannot be drawn: how strongly each concept, training's first, likes a sample whose
 #: label and domain agree; it likes others with what is missing to 1.
-ATTRACTION = (*TRAINING, 0.3, 0.1)
+ATTRACTION = (0.95, 0.9, 0.85, 0.3, 0.1)
 #: Red, green and blue of every colour; the first five are for training, if colours are domains.
 COLOURS = (
     (1.0, 0.0, 0.0),
@@ -85,6 +85,7 @@ def assign_domains(
     training: int,
     rng: np.random.Generator,
     shares: Mapping[str, float] | None = None,
+    concepts: tuple[float, ...] = COLOUR_CONCEPTS,
 ) -> dict[str, Part]:
     """Divide samples at random and draw the domain of each.
 
@@ -96,6 +97,7 @@ def assign_domains(
         training: Number of domains in training.
         rng: Source of all chance.
         shares: Shares of the splits in place of the benchmark's.
+        concepts: Chance of each concept of training that a sample has its label's domain.
 
     Returns:
         The splits by name. The environment is the domain or, of a concept, its number.
@@ -107,7 +109,7 @@ def assign_domains(
     every = training if shift == "covariate" else training + 2
     for split, ids in parts.items():
         if shift == "concept":
-            domain, environment = _concept(label[ids], split, classes, rng)
+            domain, environment = _concept(label[ids], split, classes, concepts, rng)
         elif split in new:
             domain = environment = np.full(ids.size, new[split])
         else:
@@ -116,17 +118,18 @@ def assign_domains(
     return found
 
 
-def _concept(label: Ints, split: str, classes: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _concept(
+    label: Ints, split: str, classes: int, concepts: tuple[float, ...], rng: np.random.Generator
+) -> tuple[Ints, Ints]:
     """Domain and concept of every sample of a split."""
     if split in ELSEWHERE:
         chance = np.full(label.size, ELSEWHERE[split])
-        concept = np.full(label.size, len(TRAINING) + list(ELSEWHERE).index(split))
+        concept = np.full(label.size, len(concepts) + list(ELSEWHERE).index(split))
     else:
-        concept = rng.integers(len(TRAINING), size=label.size)
-        chance = np.asarray(TRAINING)[concept]
-    preferred = label + (split in ELSEWHERE)
-    away = np.where(rng.random(label.size) < chance, 0, rng.integers(1, classes, label.size))
-    return (preferred + away) % classes, concept
+        concept = rng.integers(len(concepts), size=label.size)
+        chance = np.asarray(concepts)[concept]
+    own = rng.random(label.size) < chance
+    return np.where(own, label, rng.integers(classes, size=label.size)), concept
 
 
 def split_by_domain(domain: Ints, rng: np.random.Generator) -> dict[str, Ints]:
@@ -177,9 +180,9 @@ def split_by_agreement(
     edges = np.cumsum(chances / chances.sum(1, keepdims=True), axis=1)
     draw = rng.random(agrees.size)
     concept = np.minimum((draw[:, None] >= edges[agrees.astype(int)]).sum(1), len(liked) - 1)
-    pool = rng.permutation(np.flatnonzero(concept < len(TRAINING)))
+    pool = rng.permutation(np.flatnonzero(concept < len(liked) - len(ELSEWHERE)))
     # Of the pool, as the published numbers have it, 15 % each.
     parts = divide(pool, {"train": 0.7, "id_val": 0.15, "id_test": 0.15})
-    for at, split in enumerate(ELSEWHERE, start=len(TRAINING)):
+    for at, split in enumerate(ELSEWHERE, start=len(liked) - len(ELSEWHERE)):
         parts[split] = np.flatnonzero(concept == at)
     return {split: np.sort(ids) for split, ids in parts.items()}, concept

@@ -133,6 +133,31 @@ class Results:
         """Where it is recorded that a run diverges."""
         return self.folder / f"{job.name}.diverged"
 
+    def stopped(self, job: Job) -> dict[str, str] | None:
+        """What is recorded of a stopped trial: ``message`` and ``behind``, a job's name."""
+        with contextlib.suppress(FileNotFoundError, *BROKEN):
+            found = parse_json(self.stopped_path(job).read_text(encoding="utf-8"))
+            return {"message": str(found["message"]), "behind": str(found["behind"])}
+        return None
+
+    def save_stopped(self, job: Job, message: str, behind: Job, about: dict[str, Any]) -> Path:
+        """Record that a trial was stopped, and behind which other.
+
+        Args:
+            job: The trial.
+            message: Why.
+            behind: The trial that it was held against.
+            about: What it was run with.
+        """
+        path = self.stopped_path(job)
+        what = {"message": message, "behind": behind.name, "recipe": job.recipe.model_dump()}
+        save_json(path, what | {"seed": job.seed} | about)
+        return path
+
+    def stopped_path(self, job: Job) -> Path:
+        """Where it is recorded that a trial was stopped."""
+        return self.folder / f"{job.name}.stopped"
+
     def save_crash(self, job: Job, trace: str) -> Path:
         """Keep the traceback of a job that hit a bug, for debugging."""
         path = self.folder / f"{job.name}.traceback"

@@ -6,15 +6,17 @@ import math
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gsina.errors import InputError
 from gsina.files import cache_dir
-from gsina.listeners import Listener, OnEpoch
+from gsina.listeners import Listener, OnEpoch, Stopped
+from gsina.paper.grid.hopeless import watching
 from gsina.paper.grid.results import Results
 from gsina.paper.studies.connected_components import run_components
 from gsina.paper.studies.evidence import STUDIES
@@ -34,6 +36,7 @@ class Finished:
     job: Job
     result: dict[str, Any] | None
     error: str | None = None
+    stopped: bool = False
 
 
 def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
@@ -41,11 +44,19 @@ def pending(jobs: Sequence[Job], results: Results) -> list[Job]:
     return [job for job in jobs if results.load(job) is None and not results.diverged(job)]
 
 
-def run_job(job: Job, results: Results, listeners: Sequence[Listener] = ()) -> Finished:
+def run_job(
+    job: Job, results: Results, listeners: Sequence[Listener] = (), rivals: Sequence[Job] = ()
+) -> Finished:
     """Run one job, or continue it after an interruption, and store its result.
 
     A job that another process holds, or has finished meanwhile, is left alone. The checkpoint is
     kept in the cache folder until the result is on disk.
+
+    Args:
+        job: What to run.
+        results: Where its result goes.
+        listeners: Notified of the progress.
+        rivals: Of a trial, all trials of its cell: it is stopped if it falls far behind them.
     """
     with results.claim(job) as mine:
         done = results.load(job)
@@ -55,9 +66,13 @@ def run_job(job: Job, results: Results, listeners: Sequence[Listener] = ()) -> F
             return give_up(job, results)
         if not mine:
             return Finished(job, None, "another process is running it")
+        watch = watching(job, rivals, results)
         try:
-            result = compute(job, listeners)
+            result = compute(job, [*listeners, *watch])
             results.save(job, result)
+        except Stopped as stop:
+            results.save_stopped(job, str(stop), watch[0].rival.job, provenance())
+            return Finished(job, None, str(stop), stopped=True)
         except Diverged as error:
             return give_up(job, results, str(error))
         except (InputError, OSError) as error:
@@ -143,6 +158,7 @@ def run_jobs(
     cluster: str | None = None,
     on_epoch: Callable[[Job, dict[str, Any]], None] | None = None,
     until: float = math.inf,
+    rivals: Mapping[str, Sequence[Job]] = MappingProxyType({}),
 ) -> Iterator[Finished]:
     """Run all jobs that have no result yet; yields each as it ends.
 
@@ -153,6 +169,8 @@ def run_jobs(
         cluster: ``auto`` or the address of a Ray cluster that runs the jobs instead.
         on_epoch: Called after every epoch; only with one process.
         until: No job is begun after this time of ``time.monotonic``; not with a cluster.
+        rivals: By the name of a trial that may be stopped, all trials of its cell; not with a
+            cluster, where every trial runs to its end.
     """
     waiting = pending(jobs, results)
     if cluster is not None:
@@ -165,8 +183,8 @@ def run_jobs(
             if time.monotonic() >= until:
                 return
             listeners = [] if on_epoch is None else [OnEpoch(partial(on_epoch, job))]
-            yield run_job(job, results, listeners)
+            yield run_job(job, results, listeners, rivals.get(job.name, ()))
         return
     from gsina.paper.grid.workers import run_in_processes
 
-    yield from run_in_processes(waiting, results, processes, until)
+    yield from run_in_processes(waiting, results, processes, until, rivals)

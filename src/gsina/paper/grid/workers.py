@@ -8,9 +8,10 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from types import MappingProxyType
 
 import torch
 
@@ -25,11 +26,16 @@ TRIES = 3
 
 
 def run_in_processes(
-    jobs: Sequence[Job], results: Results, processes: int, until: float = math.inf
+    jobs: Sequence[Job],
+    results: Results,
+    processes: int,
+    until: float = math.inf,
+    rivals: Mapping[str, Sequence[Job]] = MappingProxyType({}),
 ) -> Iterator[Finished]:
     """Run the jobs, ``processes`` at a time; yields each as it ends.
 
-    None is begun after the time ``until`` of ``time.monotonic``.
+    None is begun after the time ``until`` of ``time.monotonic``. Trials are held against their
+    ``rivals``.
 
     If the system kills a worker, all jobs that were running are started again (from their last
     checkpoint), each at most ``TRIES`` times.
@@ -39,7 +45,7 @@ def run_in_processes(
     while waiting:
         running: dict[Future[Finished], Job] = {}
         try:
-            yield from _until_broken(waiting, running, results, processes, until)
+            yield from _until_broken(waiting, running, results, processes, until, rivals)
         except BrokenProcessPool:
             for job in reversed(list(running.values())):
                 tries[job.name] += 1
@@ -56,6 +62,7 @@ def _until_broken(
     results: Results,
     processes: int,
     until: float,
+    rivals: Mapping[str, Sequence[Job]],
 ) -> Iterator[Finished]:
     """Run one job per process; stopping this stops all processes."""
     spawn = multiprocessing.get_context("spawn")
@@ -64,7 +71,7 @@ def _until_broken(
         def submit() -> None:
             job = waiting.popleft()
             try:
-                running[pool.submit(run_job, job, results)] = job
+                running[pool.submit(run_job, job, results, (), rivals.get(job.name, ()))] = job
             except BrokenProcessPool:
                 waiting.appendleft(job)
                 raise

@@ -59,6 +59,7 @@ PAGES = (
     Page("ciga-real", "The CIGA benchmark: real data", ("ciga-real", "ciga-more")),
     Page("nodes", "Nodes: the EERM benchmark", ("node", "node-facebook")),
     Page("good", "The GOOD benchmark, rebuilt", ("good",)),
+    Page("peers", "Newer peers, beside their own numbers", ("peers",)),
     Page(RUNTIME, "Runtime", (RUNTIME,)),
 )
 #: Tables on the pages of :mod:`~gsina.paper.report.what_decides` and

@@ -67,6 +67,7 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "node": ("nodes", "node_table"),
     "node-facebook": ("nodes", "other_schools"),
     "good": ("good", "good"),
+    "peers": ("peers", "peers"),
     "own": ("own", "own"),
     "factors": ("factors", "factors"),
     "transport": ("factors", "transport"),

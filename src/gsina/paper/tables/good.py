@@ -65,12 +65,12 @@ NODES = tuple(
 NODE_ROWS = (Row("ERM", "erm"), Row("EERM", "eerm"), Row("GSINA", "gsina"))
 
 NOTES = (
-    "The datasets are rebuilt from the paper's description (docs/good.md): numbers beside ours are "
-    "of the benchmark's own graphs, and only the order of methods compares. They are of the "
+    "The datasets are rebuilt (docs/good.md): numbers beside ours are of the benchmark's own "
+    "graphs, and but for Motif only the order of methods compares. They are of the "
     "benchmark's leaderboard 1.1.0 (ten runs each, tuned); for CBAS of Zheng et al. (TAR), as "
     "later papers print them.",
     "Shortened for one core, as far as the benchmark's settings are known here: GIN of width 64 in "
-    "place of 300, batches of 128 in place of 32, 25 epochs on Motif and 20 on HIV and CMNIST in "
+    "place of 300, batches of 128 in place of 32 but on Motif, 25 epochs there and 20 elsewhere in "
     "place of 200 and more, "
     f"{IMAGES:,} of 70,000 images.",
     "Epochs and settings are chosen on the out-of-distribution validation graphs, as the benchmark "

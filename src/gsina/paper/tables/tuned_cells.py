@@ -19,6 +19,7 @@ from typing import Any
 from gsina.files import save_json
 from gsina.methods import make_config
 from gsina.metrics import METRICS
+from gsina.paper.grid.hopeless import stopped_in
 from gsina.paper.grid.results import Results, metric_of
 from gsina.paper.tables.table import Cell, Table
 from gsina.runs.job import Job
@@ -55,11 +56,15 @@ def resolve(table: Table, results: Results) -> Table:
             if old.trials and not new.trials
         )
         waiting = sum(bool(cell.trials) for cell in cells)
+        stopped = {
+            job.name for cell in tuned for job in cell.jobs if stopped_in(cell, job, results)
+        }
         notes = (
             *notes,
             f"Tuned: {tried} trials per method, the one with the best validation metric of seed "
             f"{seeds}.",
             *([f"Chosen: {chosen}."] if chosen else []),
+            *([f"Trials stopped half-way: {len(stopped)}."] if stopped else []),
             *([f"Cells whose trials are not done: {waiting}."] if waiting else []),
         )
     return replace(table, cells=cells, notes=notes)
@@ -131,14 +136,17 @@ def _resolve(cell: Cell, results: Results) -> Cell:
 
 def trial_scores(cell: Cell, results: Results) -> list[float | None]:
     """Validation metric of every trial, larger is better; ``None`` where it is not run."""
-    return [_trial_score(trial, cell.trial_seeds, results) for trial in cell.trials]
+    return [_trial_score(cell, trial, results) for trial in cell.trials]
 
 
-def _trial_score(trial: Recipe, seeds: Sequence[int], results: Results) -> float | None:
-    """Mean over the seeds; a run that diverged is the worst there is."""
+def _trial_score(cell: Cell, trial: Recipe, results: Results) -> float | None:
+    """Mean over the seeds; a run that diverged or was stopped is the worst there is."""
     scores = []
-    for seed in seeds:
+    for seed in cell.trial_seeds:
         job = Job(trial, seed)
+        if stopped_in(cell, job, results):
+            scores.append(-math.inf)
+            continue
         result = results.load(job)
         if result is None and not results.diverged(job):
             return None
@@ -172,6 +180,7 @@ def save_choices(table: Table, results: Results) -> Path | None:
                             "validation": score,
                             "result": _result_names(trial, cell.trial_seeds),
                         }
+                        | _why_stopped(cell, trial, results)
                         for trial, score in zip(cell.trials, scores, strict=True)
                     ],
                     # Trials may be of other data: then the chosen value is as many steps away.
@@ -193,6 +202,12 @@ def _value(recipe: Recipe, names: Sequence[str]) -> Any:
     values = settings_of(recipe)
     found = {name: values.get(name) for name in names}
     return found[names[0]] if len(names) == 1 else found
+
+
+def _why_stopped(cell: Cell, trial: Recipe, results: Results) -> dict[str, str]:
+    """What is said of a trial that was stopped."""
+    found = [stopped_in(cell, Job(trial, seed), results) for seed in cell.trial_seeds]
+    return {"stopped": found[0]} if found[0] else {}
 
 
 def _result_names(trial: Recipe, seeds: Sequence[int]) -> str | list[str]:
