@@ -18,6 +18,7 @@ from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.methods.base import Method
+from gsina.methods.trees import WithTrees
 from gsina.nn.neighbours import NeighbourSum
 from gsina.ops.budget import Budget
 from gsina.training.evaluate import Predictions
@@ -80,6 +81,10 @@ def explain(
     if answers.dim() == 2 and answers.size(1) == 1 and model.task.kind == "binary":
         answers = answers[:, 0]
     budget = Budget.of_settings(model.method.config)
+    about: dict[str, Any] = {}
+    if isinstance(model.method, WithTrees):
+        share = f"{100 * model.method.share:.0f} %"
+        about["about"] = f"the network alone, which is {share} of the answer beside trees"
     made = []
     for graph in range(len(graphs)):
         rows = graphs.rows_of(graph)
@@ -95,6 +100,7 @@ def explain(
             target=answers[label],
             explainer=weighed.explainer,
             budget=budget,
+            **about,
         )
         if found.node is not None:
             explanation.node_mask = found.node[rows["node"]].unsqueeze(-1)

@@ -269,7 +269,8 @@ class Model:
 
         A single graph gives one, whatever holds several gives a list. The weights are those of the
         method's own attention, of its cut if it predicts from a part only, and of GNNExplainer for
-        methods without attention; ``explanation.explainer`` says which.
+        methods without attention; ``explanation.explainer`` says which. Beside trees they are about
+        the network alone, as ``explanation.about`` says, and ``prediction`` is that of all.
 
         Args:
             graphs: Graphs of any kind that :meth:`read` takes.

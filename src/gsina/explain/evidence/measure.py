@@ -168,7 +168,8 @@ def faithfulness(
     ``budget`` of largest weights is kept alone and taken away in three ways
     (:mod:`gsina.explain.evidence.removal`), and so is the top of every share. All parts of all
     graphs go through the model in batches. Beside every number is that of a random explanation:
-    the same weights, dealt out anew within every graph.
+    the same weights, dealt out anew within every graph. Of a model with trees its network alone is
+    asked: trees see the whole graph, and would keep their answer whatever is taken away.
 
     Args:
         model: The model that is explained, a fitted estimator, a run, or the folder of one.
@@ -188,6 +189,7 @@ def faithfulness(
     model = as_model(model)
     graphs = model.read(graphs)
     model.check(graphs)
+    model = model.network_alone()
     edge, node = masks_of(explanations, graphs)
     budget = budget or Budget.of_settings(model.method.config) or USUAL
     answers = Answers(model, model.predict(graphs).logits)
