@@ -96,10 +96,8 @@ def write_report(
     split = tests[0] if tests else "val"
     graphs, name, origin = dataset.splits[split], dataset.name, dataset.origin
     pictures = _pictures(model, graphs, split, records)
-    summary = [
-        ("model", model.architecture.words),
-        ("split", split_in_words(dataset)),
-    ]
+    rule = split_in_words(dataset)  # none of data that come divided
+    summary = [("model", model.architecture.words), *([("split", rule)] if rule else [])]
     if model.task.level == "node":
         graphs = graphs[[0]]
         count = graphs.x.size(0)

@@ -43,7 +43,8 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
         try:
             result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             recipe = result["recipe"]
-            named = recipe["data"].get("name") or recipe["data"]["title"]
+            data = recipe["data"]
+            named = _named(data.get("name") or data["title"], data.get("options", {}))
             kind = " ".join([named, *(recipe[part]["name"] for part in ("backbone", "method"))])
             exact, _, run = path.stem.rpartition("-seed")
             training, explaining = _training_seconds(result), _explaining_seconds(result)
@@ -145,7 +146,13 @@ def _exact(job: Job) -> str:
 
 def kind_name(recipe: Recipe) -> str:
     """Dataset, backbone and method, as in ``mnist-75sp pna gsina``."""
-    return f"{recipe.data.name} {recipe.backbone.name} {recipe.method.name}"
+    named = _named(recipe.data.name, getattr(recipe.data, "options", {}))
+    return f"{named} {recipe.backbone.name} {recipe.method.name}"
+
+
+def _named(data: str, options: dict[str, Any]) -> str:
+    """The name of the data; a sample of them is another kind."""
+    return f"{data} ({options['limit']})" if options.get("limit") else data
 
 
 def epochs_file(results: Results) -> Path:
@@ -179,25 +186,28 @@ def measure_epoch(recipe: Recipe, dataset: Dataset, steps: int = STEPS) -> dict[
     size = recipe.optimiser.batch_size
     method = make_method(recipe, dataset).train()
     optimiser = torch.optim.Adam(method.parameters(), lr=recipe.optimiser.learning_rate, fused=True)
-    # On one thread the processor's time is that of a run that has the machine for itself.
-    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     training = []
     shuffle = torch.Generator().manual_seed(0)
     for batch in itertools.islice(dataset.train.batches(size, shuffle), steps + 1):
-        start = clock()
+        start = work_clock()
         method.step(batch, optimiser, 0)
-        training.append(clock() - start)
+        training.append(work_clock() - start)
     method.eval()
     validation = []
     with torch.no_grad():
         for batch in itertools.islice(dataset.val.batches(size), steps + 1):
-            start = clock()
+            start = work_clock()
             method(batch)
-            validation.append(clock() - start)
+            validation.append(work_clock() - start)
     seconds = _whole(training, len(dataset.train), size) + _whole(
         validation, len(dataset.val), size
     )
     return {"seconds": round(seconds, 2), "steps": len(training) - 1, "batch_size": size}
+
+
+def work_clock() -> float:
+    """Seconds of work; on one thread the processor's, as if the machine had nothing else to do."""
+    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
 
 
 def _whole(times: list[float], graphs: int, size: int) -> float:

@@ -44,10 +44,10 @@ EXPLAINERS = {
 EPOCHS = 30
 #: On the sample of MNIST-75sp, for all alike: the published recipes have up to 200 epochs and up to
 #: 256 images a step, for twenty times as many.
-SAMPLED = {"epochs": 40, "batch_size": 32}
+SAMPLED: dict[str, Any] = {"epochs": 40, "batch_size": 32}
 #: Epochs of the recommended recipe on BA-2Motifs, for a thousand steps: its 40 are 280, after which
 #: a running average of the weights that forgets one in a hundred a step still holds the first ones.
-FEW_GRAPHS = {"epochs": 150}
+FEW_GRAPHS: dict[str, Any] = {"epochs": 150}
 #: GSAT's prior falls every 30 epochs there, and no epoch before the 61st could be chosen.
 SAMPLED_OPTIONS = {"gsat": {"interval": 10}}
 #: Columns of the table beside the area under the ROC curve: measure, label, whether it is a share.
