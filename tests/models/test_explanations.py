@@ -138,6 +138,9 @@ def test_nodes(method: str) -> None:
     assert int(steps.max()) <= (2 if method == "erm" else 4)  # its layers
     with pytest.raises(ValueError, match=r"index must hold nodes between 0 and 29, got \[99\]"):
         made.explain(data, QUICK, index=[99])
+    for odd in ("a", [True, False], [0.5]):
+        with pytest.raises(ValueError, match="index must be the number of a node, or several"):
+            made.explain(data, QUICK, index=odd)
     with pytest.raises(ValueError, match=r"got index=3.*predicts graphs; leave it out"):
         model().explain(tiny.ragged()[[0]], index=3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,19 @@ def explain(
             explanation.edge_score = found.scores[rows["edge"]]
         explanation._model_args = [name for name in EXTRA if name in explanation]
         if index is not None:
-            only_around(explanation, torch.as_tensor(index).view(-1), hops(model.method))
+            only_around(explanation, _nodes(index), hops(model.method))
         made.append(explanation)
     return made
+
+
+def _nodes(index: int | Sequence[int] | Tensor) -> Tensor:
+    """Numbers of nodes ``[M]``; a mask or a name is none."""
+    found = None
+    with contextlib.suppress(TypeError, ValueError, RuntimeError):
+        found = torch.as_tensor(index).view(-1)
+    if found is None or found.is_floating_point() or found.dtype == torch.bool:
+        raise InputError(f"index must be the number of a node, or several of them; got {index!r}.")
+    return found
 
 
 def hops(method: Method) -> int:
