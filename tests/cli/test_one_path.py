@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from cli.runs import result
 from gsina.cli import app, show
 from gsina.runs.recipe import Recipe
+from page_cases import data_of
 
 SMALL = ("spmotif", "--data-option", "num_per_class=6", "--batch-size", 8, "--epochs", 1)
 FOLDER = {"recipe.toml", "run.json", "log.jsonl", "checkpoint.safetensors", "model", "result.json"}
@@ -48,6 +49,8 @@ def test_a_run_on_a_named_dataset_and_one_on_a_file_are_alike(gsina, tmp_path):
         assert {path.name for path in (tmp_path / folder).iterdir()} == FOLDER | more
         again = Recipe.read(tmp_path / folder / "recipe.toml")
         assert again == Recipe.parse(result(tmp_path / folder)["recipe"])
+        names = [name for name, _ in data_of(tmp_path / folder / "report.html")["summary"]]
+        assert ("split" in names) == (folder == "file")  # SPMotif comes divided
 
 
 def test_every_run_predicts_and_explains(gsina, tmp_path):

@@ -14,6 +14,7 @@ from torch_geometric.explain import (
     Explainer,
     ExplainerAlgorithm,
     GNNExplainer,
+    ModelConfig,
     PGExplainer,
 )
 
@@ -23,6 +24,7 @@ from gsina.explainers.gnn_explainer import GNNExplainer as OurGNNExplainer
 from gsina.graphs.task import Task
 from gsina.models.architecture import Architecture
 from gsina.models.model import Model, Scale
+from gsina.models.uncertainty.calibration import Calibration
 from gsina.nn.predictor import NetworkSpec
 
 QUICK = OurGNNExplainer(steps=3)
@@ -136,6 +138,9 @@ def test_nodes(method: str) -> None:
     assert int(steps.max()) <= (2 if method == "erm" else 4)  # its layers
     with pytest.raises(ValueError, match=r"index must hold nodes between 0 and 29, got \[99\]"):
         made.explain(data, QUICK, index=[99])
+    for odd in ("a", [True, False], [0.5]):
+        with pytest.raises(ValueError, match="index must be the number of a node, or several"):
+            made.explain(data, QUICK, index=odd)
     with pytest.raises(ValueError, match=r"got index=3.*predicts graphs; leave it out"):
         model().explain(tiny.ragged()[[0]], index=3)
 
@@ -171,6 +176,31 @@ def test_as_pyg_says_what_the_model_says(kind: str) -> None:
     args, given = inputs(graphs)
     torch.testing.assert_close(network(*args, **given), made.predict(graphs).logits)
     assert not any(one.requires_grad for one in network.parameters())
+
+
+def test_as_pyg_gives_probabilities_to_captum() -> None:
+    """PyG's wrapper of captum refuses logits of one yes-or-no output."""
+    graphs = tiny.ragged()
+    made = model(task=Task("binary", 1), calibration=Calibration(temperature=(2.0,)))
+    args, given = inputs(graphs)
+    logits = made.predict(graphs).logits
+    torch.testing.assert_close(made.as_pyg("probs")(*args, **given), made.probabilities(logits))
+    torch.testing.assert_close(made.as_pyg()(*args, **given), logits)
+    with pytest.raises(ValueError, match="unknown kind of output 'prob'"):
+        made.as_pyg("prob")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="predicts numbers, which have no probabilities"):
+        model(task=Task("regression", 1, "rmse")).as_pyg("probs")
+    pytest.importorskip("captum")
+    config = ModelConfig("binary_classification", "graph", "probs")
+    explainer = Explainer(
+        made.as_pyg("probs"),
+        CaptumExplainer("IntegratedGradients"),
+        explanation_type="model",
+        model_config=config,
+        edge_mask_type="object",
+        node_mask_type="attributes",
+    )
+    assert explainer(*args, **given).edge_mask.shape == (args[1].size(1),)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gsina.explain.evidence.certify import Certificate
     from gsina.explain.evidence.of_page import PageEvidence
 
-#: Graphs whose line is printed, and rows of the table of measures; the page has all.
-LINES, MEASURES = 10, 20
+#: Graphs whose line is printed; the page has all.
+LINES = 10
 
 
 def explain(
@@ -74,7 +74,7 @@ def explain(
     from gsina.explain.new_data import explain_files
     from gsina.explain.report import edge_word
 
-    check_out(out, files, force)
+    check_out(out, files, force, (".html",))
     certificate = None
     if confidence is not None:
         certificate = _certificate(run, confidence)
@@ -121,10 +121,10 @@ def _show_evidence(evidence: PageEvidence, names: list[str]) -> None:
         show.say(f"{name}: {line['words']}")
     if len(names) > LINES:
         show.say(f"and {len(names) - LINES} more on the page")
-    head, *rows = evidence.table
+    head, *rows = evidence.short
     view = show.numbers_table(*head)
-    for row in rows[:MEASURES]:
+    for row in rows:
         view.add_row(*map(Text, row))
     show.console.print(view)
-    if len(rows) > MEASURES:
-        show.say(f"and {len(rows) - MEASURES} more measures on the page")
+    if evidence.found.explained.removed.keys() > {"delete"}:
+        show.say("two other ways to take edges away are in the table of the page")

@@ -199,15 +199,14 @@ def check_out(
     out: Path,
     files: tuple[Path, ...],
     force: bool,
-    suffixes: tuple[str, ...] = (".csv", ".jsonl", ".html"),
+    suffixes: tuple[str, ...] = (".csv", ".jsonl"),
 ) -> None:
     """Refuse to overwrite the input, and without ``force`` any file; and other endings."""
     if out.is_dir():
         raise InputError(f"--out must be a file, and {out} is a folder.")
     if out.suffix.lower() not in suffixes:
         *others, last = suffixes
-        known = ".csv or .jsonl (pages: .html)" if ".html" in suffixes else ""
-        known = known or f"{', '.join(others)} or {last}"
+        known = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"--out must end in {known}, got {out.name}.")
     if any(path.exists() and out.exists() and path.samefile(out) for path in files):
         raise InputError(f"--out {out} is the input itself; choose another file.")

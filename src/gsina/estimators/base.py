@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -201,9 +201,9 @@ class GraphEstimator(DisplayMixin, BaseEstimator):  # type: ignore[misc]
         check_answers(Predictions(torch.cat([one.prediction for one in found])))
         return found[0] if is_one_graph(graphs) else found
 
-    def as_pyg(self) -> PygModel:
+    def as_pyg(self, returns: Literal["raw", "probs"] = "raw") -> PygModel:
         """A frozen copy of the network for PyG's explainers; see ``Model.as_pyg``."""
-        return self._model.as_pyg()
+        return self._model.as_pyg(returns)
 
     def domain(self, graphs: Any) -> NDArray[np.float32]:
         """How far graphs (or nodes) are from the training data ``[G]``, in percent.

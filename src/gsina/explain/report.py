@@ -23,6 +23,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.split_names import SPLITS
 from gsina.graphs.task import Task
+from gsina.methods.trees import WithTrees
 from gsina.metrics import metric_label
 from gsina.models.answers import class_names, target_names
 from gsina.models.comparison import main_scores
@@ -63,9 +64,15 @@ POST_HOC = (
 )
 #: Where trees answer beside the network.
 BESIDE_TREES = (
-    "A part of every answer is that of trees on descriptors of the whole graph. The weights, and "
-    "the lines on how far to believe them, are about the network; where you take edges away in "
-    "this page, the trees keep their answer."
+    "{:.0f} % of every answer is that of trees on descriptors of the whole graph, the rest that of "
+    "the network. The weights, and the lines on how far to believe them, are about the network "
+    "alone; where you take edges away in this page, the trees keep their answer, so that of the "
+    "model seldom changes.{}"
+)
+#: Where the network does not always say what the model says.
+OTHERWISE = (
+    " In {} of the {} graphs here the network alone gives another answer than the model: there the "
+    "weights do not speak for what is predicted."
 )
 #: Where the page cannot compute what the model does.
 NOT_CARRIED = "This page cannot say what the model makes of a changed graph, as {}."
@@ -89,10 +96,8 @@ def write_report(
     split = tests[0] if tests else "val"
     graphs, name, origin = dataset.splits[split], dataset.name, dataset.origin
     pictures = _pictures(model, graphs, split, records)
-    summary = [
-        ("model", model.architecture.words),
-        ("split", split_in_words(dataset)),
-    ]
+    rule = split_in_words(dataset)  # none of data that come divided
+    summary = [("model", model.architecture.words), *([("split", rule)] if rule else [])]
     if model.task.level == "node":
         graphs = graphs[[0]]
         count = graphs.x.size(0)
@@ -210,7 +215,7 @@ def page(
     config, attention = model.method.config, getattr(model.method, "attention", None)
     attends, solved = predictions.edge is not None, _solved_by_graph(model)
     if attends and model.architecture.trees is not None:
-        notes = (*notes, BESIDE_TREES)
+        notes = (*notes, _beside_trees(model, graphs, predictions))
     if attends and explainer:
         notes = (*notes, POST_HOC.format(explainer))
     elif attends and not solved and whole is None:
@@ -355,3 +360,14 @@ def _first(names: Sequence[str]) -> str:
 
 def _figure(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.4f}"
+
+
+def _beside_trees(model: Model, graphs: PackedGraphs, predictions: Predictions) -> str:
+    """How much of the answers the weights are about, and of how many graphs here."""
+    assert isinstance(model.method, WithTrees)
+    alone, others = model.network_alone(), 0
+    if model.task.kind != "regression":
+        said = alone.classes(alone.predict(graphs).logits), model.classes(predictions.logits)
+        others = int((said[0] != said[1]).view(len(graphs), -1).any(1).sum())
+    more = OTHERWISE.format(others, len(graphs)) if others else ""
+    return BESIDE_TREES.format(100 * (1 - model.method.share), more)

@@ -34,6 +34,7 @@ class Explanation(torch_geometric.explain.Explanation):  # type: ignore[misc]
         index: The nodes that were asked about; missing if all were, as in PyG.
         explainer: Who found the weights: ``"attention"`` and ``"cut"`` are the model's own, any
             other name is that of a post-hoc explainer.
+        about: What the weights are about where that is not all of the model, as beside trees.
         budget: How much of a graph the model itself keeps, ``None`` if it does not say.
         edge_truth: Whether an edge is in the true explanation ``[E]``, bool, where that is known.
         node_truth: The same of nodes ``[N]``.
@@ -98,7 +99,9 @@ class Explanation(torch_geometric.explain.Explanation):  # type: ignore[misc]
 
     def _repr_html_(self) -> str:
         """The picture, for notebooks."""
-        return draw_svg(
+        about = self.get("about")
+        words = f"<p>The weights are about {about}.</p>" if about else ""
+        return words + draw_svg(
             self.num_nodes,
             self.edge_index,
             self.edge_mask,

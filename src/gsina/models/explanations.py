@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from gsina.graphs.fields import take
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.scaling import apply_scaling
 from gsina.methods.base import Method
+from gsina.methods.trees import WithTrees
 from gsina.nn.neighbours import NeighbourSum
 from gsina.ops.budget import Budget
 from gsina.training.evaluate import Predictions
@@ -83,6 +85,10 @@ def explain(
     if answers.dim() == 2 and answers.size(1) == 1 and model.task.kind == "binary":
         answers = answers[:, 0]
     budget = Budget.of_settings(model.method.config)
+    about: dict[str, Any] = {}
+    if isinstance(model.method, WithTrees):
+        share = f"{100 * model.method.share:.0f} %"
+        about["about"] = f"the network alone, which is {share} of the answer beside trees"
     made = []
     for graph in range(len(graphs)):
         rows = graphs.rows_of(graph)
@@ -98,6 +104,7 @@ def explain(
             target=answers[label],
             explainer=weighed.explainer,
             budget=budget,
+            **about,
         )
         if found.node is not None:
             explanation.node_mask = found.node[rows["node"]].unsqueeze(-1)
@@ -105,9 +112,19 @@ def explain(
             explanation.edge_score = found.scores[rows["edge"]]
         explanation._model_args = [name for name in EXTRA if name in explanation]
         if index is not None:
-            only_around(explanation, torch.as_tensor(index).view(-1), hops(model.method))
+            only_around(explanation, _nodes(index), hops(model.method))
         made.append(explanation)
     return made
+
+
+def _nodes(index: int | Sequence[int] | Tensor) -> Tensor:
+    """Numbers of nodes ``[M]``; a mask or a name is none."""
+    found = None
+    with contextlib.suppress(TypeError, ValueError, RuntimeError):
+        found = torch.as_tensor(index).view(-1)
+    if found is None or found.is_floating_point() or found.dtype == torch.bool:
+        raise InputError(f"index must be the number of a node, or several of them; got {index!r}.")
+    return found
 
 
 def hops(method: Method) -> int:

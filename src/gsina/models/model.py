@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -269,7 +269,8 @@ class Model:
 
         A single graph gives one, whatever holds several gives a list. The weights are those of the
         method's own attention, of its cut if it predicts from a part only, and of GNNExplainer for
-        methods without attention; ``explanation.explainer`` says which.
+        methods without attention; ``explanation.explainer`` says which. Beside trees they are about
+        the network alone, as ``explanation.about`` says, and ``prediction`` is that of all.
 
         Args:
             graphs: Graphs of any kind that :meth:`read` takes.
@@ -284,12 +285,13 @@ class Model:
         found = explain(self, packed, explainer, index=index, train=learn, seed=seed)
         return found[0] if is_one_graph(graphs) else found
 
-    def as_pyg(self) -> PygModel:
+    def as_pyg(self, returns: Literal["raw", "probs"] = "raw") -> PygModel:
         """A frozen copy ``forward(x, edge_index, batch, edge_attr)``, for PyG's explainers.
 
+        It returns raw outputs or, with ``probs``, probabilities, as PyG's ``return_type`` has it.
         Of a model with trees it is the network alone.
         """
-        return PygModel(self.network_alone())
+        return PygModel(self.network_alone(), returns)
 
     def export(self) -> ExportedProgram:
         """A program ``(x, edge_index, ptr[, edge_attr])`` of torch's own operators, to be served.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gsina.errors import InputError
+from gsina.errors import InputError, check_name
 from gsina.explainers.maskable import maskable_copy
 from gsina.graphs.batch import Batch
 from gsina.graphs.scaling import apply_scaling
@@ -28,10 +28,16 @@ class PygModel(nn.Module):
 
     Args:
         model: The model.
+        returns: ``raw``, or ``probs`` for the model's probabilities, as PyG's ``CaptumExplainer``
+            wants them of one yes-or-no output.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, returns: Literal["raw", "probs"] = "raw") -> None:
         super().__init__()
+        check_name(returns, ("raw", "probs"), "kind of output")
+        if returns == "probs" and model.task.kind == "regression":
+            raise InputError("this model predicts numbers, which have no probabilities; take raw.")
+        self.probabilities = model.probabilities if returns == "probs" else None
         self.method = maskable_copy(model.method)
         self.scaling = model.featuriser.get("scaling", {})
         self.scale = model.scale
@@ -46,7 +52,7 @@ class PygModel(nn.Module):
         edge_attr: Tensor | None = None,
         graph_attr: Tensor | None = None,
     ) -> Tensor:
-        """Logits ``[G, outputs]``, at node level ``[N, outputs]``.
+        """Logits or probabilities ``[G, outputs]``, at node level ``[N, outputs]``.
 
         Args:
             x: Node features ``[N, F]``.
@@ -69,6 +75,8 @@ class PygModel(nn.Module):
         """The same for a batch as it is."""
         (scaled,) = apply_scaling(self.scaling, batch)
         logits: Tensor = self.method(scaled).logits
+        if self.probabilities is not None:
+            return self.probabilities(logits)
         if self.scale is None:
             return logits
         mean, std = (torch.tensor(part) for part in (self.scale.mean, self.scale.std))

@@ -209,7 +209,9 @@ def test_explanations_of_other_graphs_are_refused() -> None:
     explanations: list[Explanation] = made.explain(graphs)
     wrong: list[tuple[Any, str]] = [
         (explanations[:-1], "got 6 explanations for 7 graphs"),
-        (explanations[::-1], "explanation 0 is not one of graph 0, which has 5 edges"),
+        (explanations[::-1], "explanation 0 is not one of graph 0, with its 5 nodes and 5 edges"),
+        # The same edges between other atoms.
+        (made.explain(replace(graphs, x=graphs.x + 1)), "explanation 0 is not one of graph 0"),
         (torch.rand(3), r"got \[3\] weights for graphs with"),
     ]
     for given, message in wrong:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,12 +13,14 @@ from gsina.explain.evidence import of_page
 from gsina.explain.evidence.measure import faithfulness
 from gsina.explain.evidence.of_page import page_evidence
 from gsina.explain.evidence.words import graph_lines, run_line, table
+from gsina.explain.report import page
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.models.architecture import Architecture
 from gsina.models.model import Model
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.budget import Budget
+from page_cases import data_of
 
 
 def model(task: Task = tiny.CLASSES, method: str = "gsina", backbone: str = "gin") -> Model:
@@ -67,11 +70,43 @@ def test_lines_of_several_targets_name_them(kind: str) -> None:
     assert f"(60 of 120) the mean {what} over a, b, c and 1 more " in words
 
 
-def test_beside_trees_lines_are_about_the_network_and_its_own_answer() -> None:
+def beside_trees() -> tuple[Model, PackedGraphs]:
+    """A model whose trees always say c, and graphs with features for these."""
     graphs = replace(tiny.ragged(undirected=True), graph_attr=torch.zeros(len(tiny.ragged()), 1))
     spec = NetworkSpec("gin", tiny.FEATURES, 0, {"hidden_channels": 8}, graph_channels=1)
     made = Architecture.of("gsina", {}, spec, trees=(1, 1, 0))
     beside = Model(made.build(tiny.CLASSES).eval(), tiny.CLASSES, made, class_names=("a", "b", "c"))
+    beside.method.trees.base.copy_(torch.tensor([0.0, 0.0, 50.0]))  # type: ignore[union-attr]
+    return beside, graphs
+
+
+def test_beside_trees_python_measures_the_network_alone_and_says_so() -> None:
+    beside, graphs = beside_trees()
+    explanations = beside.explain(graphs)
+    found = faithfulness(beside, graphs, explanations).summary()
+    alone = faithfulness(beside.network_alone(), graphs, explanations).summary()
+    assert found == pytest.approx(alone, nan_ok=True)
+    assert found["unfaithfulness"] > 0  # trees would keep every answer
+    assert explanations[0].about == "the network alone, which is 50 % of the answer beside trees"
+    assert explanations[0].target.tolist() == [2]  # the answer is that of all
+    assert "<p>The weights are about the network alone" in explanations[5]._repr_html_()
+    assert "<p>" not in beside.network_alone().explain(graphs)[5]._repr_html_()
+
+
+def test_pages_say_how_often_the_network_contradicts_the_model(tmp_path: Path) -> None:
+    beside, graphs = beside_trees()
+    said = beside.network_alone().predict(graphs).logits.argmax(1)
+    others = int((said != 2).sum())
+    assert others > 0
+    names = list(map(str, range(len(graphs))))
+    page(tmp_path / "p.html", beside, graphs, beside.predict(graphs), names, "p", [])
+    notes = " ".join(data_of(tmp_path / "p.html")["notes"])
+    assert "50 % of every answer is that of trees" in notes
+    assert f"In {others} of the {len(graphs)} graphs here the network alone gives another" in notes
+
+
+def test_beside_trees_lines_are_about_the_network_and_its_own_answer() -> None:
+    beside, graphs = beside_trees()
     found = page_evidence(beside, graphs, beside.predict(graphs))
     assert found is not None
     alone = beside.network_alone().predict(graphs).logits.argmax(1)

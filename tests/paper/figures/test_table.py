@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.image import imread
@@ -21,6 +23,7 @@ from gsina.paper.grid.estimate import (
     kind_name,
     measure_epoch,
     save_epochs,
+    work_clock,
 )
 from gsina.paper.grid.results import Results
 from gsina.paper.numbers import PaperNumber
@@ -86,6 +89,20 @@ def test_a_table_shows_ours_the_papers_the_seeds_and_what_is_missing(tmp_path, t
     page, picture = write_table(table, results, tmp_path / "tables")
     assert "![A tiny table](tiny.png)" in page.read_text(encoding="utf-8")
     assert imread(picture).shape[1] > 800
+
+
+def test_a_sample_is_no_measure_of_the_whole_and_waiting_is_no_work(tmp_path) -> None:
+    whole = default_recipe("mnist-75sp", "gin", "erm")
+    part = default_recipe("mnist-75sp", "gin", "erm", data={"limit": 3000})
+    assert kind_name(part) == "mnist-75sp (3000) gin erm"
+    results = Results(tmp_path)
+    save_epochs(results, {kind_name(whole): {"seconds": 5.0, "steps": 1, "batch_size": 1}})
+    assert estimate([Job(part, 0)], results) == (0, [Job(part, 0)])
+    assert estimate([Job(whole, 0)], results)[0] == 5 * whole.optimiser.epochs
+    assert torch.get_num_threads() == 1
+    start = work_clock()
+    time.sleep(0.3)
+    assert work_clock() - start < 0.2
 
 
 def test_measured_times_stand_where_nothing_was_run(tmp_path, table) -> None:

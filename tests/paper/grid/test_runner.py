@@ -27,6 +27,7 @@ from gsina.runs.defaults import file_recipe
 from gsina.runs.job import Job, identity
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
+from gsina.runs.trained import model_folder
 from processes import LIMIT, started, wait_until
 
 
@@ -286,6 +287,26 @@ def test_the_plain_table_has_one_recipe_for_all():
 def test_published_numbers():
     assert paper_number("gsat", "gsina", "gin", "spmotif-0.5") == PaperNumber(55.16, 5.69)
     assert paper_number("gsat", "gsina", "gin", "nothing") is None
+
+
+def test_a_training_counts_once_for_all_that_explain_its_model(tmp_path, table, monkeypatch):
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path / "cache"))
+    results = Results(tmp_path)
+    recipe = table.cells[0].recipe
+    own = {"seconds_explaining": 5.0, "seconds_measuring": 2.0}
+    for who, times in (("evidence,graphmask", own), ("evidence,random", {"seconds_explaining": 1})):
+        job = Job(recipe, 0, who)
+        results.save(job, fake(job, 0.5) | times)
+    trained, alone = fake(Job(recipe, 0), 0.5), [Job(recipe, 1, "evidence,graphmask")]
+    training = trained["epochs"] * trained["seconds_per_epoch"]
+    assert estimate([Job(recipe, 1)], results)[0] == training  # told by those that explain it
+    assert estimate(alone, results)[0] == training + 7
+    both = [*alone, Job(recipe, 1, "evidence,random")]
+    assert estimate(both, results)[0] == training + 7 + 1
+    assert estimate([*both, Job(recipe, 2, "evidence,random")], results)[0] == 2 * training + 9
+    model_folder(recipe, 1).mkdir(parents=True)
+    assert estimate(both, results)[0] == 8  # it is there
+    assert estimate([Job(recipe, 1, "pieces")], results) == (0, [Job(recipe, 1, "pieces")])
 
 
 def test_estimate_from_finished_runs(tmp_path, table):

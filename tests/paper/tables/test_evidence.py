@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gsina.paper.studies.evidence import STUDIES
 from gsina.paper.tables import make_table
+from gsina.runs.job import Job
 
 
 def test_every_method_and_explainer_is_on_every_dataset() -> None:
@@ -17,6 +18,17 @@ def test_every_method_and_explainer_is_on_every_dataset() -> None:
         assert {"GSINA, published", "GSINA, recommended", "GSAT", "DIR"} <= set(rows)
         assert "PGExplainer of the plain network, recommended" in rows
     assert all(len(cell.seeds) == 5 for cell in table.cells)
+
+
+def test_one_training_serves_all_explainers_of_a_network() -> None:
+    cells = make_table("explanations").cells
+    assert len({job.name for cell in cells for job in cell.jobs}) == 6 * 12 * 5
+    assert len({Job(cell.recipe, seed).name for cell in cells for seed in cell.seeds}) == 6 * 6 * 5
+
+
+def test_no_recipe_ends_before_an_epoch_may_be_chosen() -> None:
+    for cell in make_table("explanations").cells:
+        assert cell.recipe.selection.first_epoch < cell.recipe.optimiser.epochs, cell.row
 
 
 def test_certificates_are_measured_on_at_least_eight_datasets() -> None:

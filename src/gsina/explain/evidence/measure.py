@@ -168,7 +168,8 @@ def faithfulness(
     ``budget`` of largest weights is kept alone and taken away in three ways
     (:mod:`gsina.explain.evidence.removal`), and so is the top of every share. All parts of all
     graphs go through the model in batches. Beside every number is that of a random explanation:
-    the same weights, dealt out anew within every graph.
+    the same weights, dealt out anew within every graph. Of a model with trees its network alone is
+    asked: trees see the whole graph, and would keep their answer whatever is taken away.
 
     Args:
         model: The model that is explained, a fitted estimator, a run, or the folder of one.
@@ -188,6 +189,7 @@ def faithfulness(
     model = as_model(model)
     graphs = model.read(graphs)
     model.check(graphs)
+    model = model.network_alone()
     edge, node = masks_of(explanations, graphs)
     budget = budget or Budget.of_settings(model.method.config) or USUAL
     answers = Answers(model, model.predict(graphs).logits)
@@ -257,16 +259,24 @@ def masks_of(
         ends = graphs.edge_index[:, rows["edge"]]
         known = one.get("edge_index")
         other = known is not None and not torch.equal(known.cpu(), ends)
+        x, own = one.get("x"), graphs.x[rows["node"]]
+        other |= x is not None and not _same(x, own)
         if one.get("edge_mask") is None or one.edge_mask.numel() != ends.size(1) or other:
             raise InputError(
-                f"explanation {number} is not one of graph {number}, which has {ends.size(1)} "
-                "edges; pass the explanations of these very graphs, in their order."
+                f"explanation {number} is not one of graph {number}, with its {len(own)} nodes and "
+                f"{ends.size(1)} edges; pass the explanations of these very graphs, in their order."
             )
     edge = torch.cat([one.edge_mask.detach().float().cpu() for one in found])
     nodes = [one.get("node_mask") for one in found]
     if any(mask is None or mask.size(-1) != 1 or mask.dim() != 2 for mask in nodes):
         return edge, None
     return edge, torch.cat([mask.detach().float().cpu().squeeze(-1) for mask in nodes])
+
+
+def _same(x: Tensor, own: Tensor) -> bool:
+    """Whether features are those of a graph, which may be kept with fewer digits."""
+    alike = x.shape == own.shape
+    return alike and torch.allclose(x.to(own), own, rtol=0, atol=0, equal_nan=True)
 
 
 def _counted(model: Model, graphs: PackedGraphs) -> Tensor:

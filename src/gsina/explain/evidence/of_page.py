@@ -27,12 +27,14 @@ class PageEvidence(NamedTuple):
         found: All that was measured.
         lines: One line per graph or node, as :func:`graph_lines` gives it.
         table: Rows of text.
+        short: Those of them that a terminal has room for.
         words: All of it in one sentence; empty where no graph has edges to choose from.
     """
 
     found: Faithfulness
     lines: list[dict[str, Any]]
     table: list[list[str]]
+    short: list[list[str]]
     words: str
 
 
@@ -69,7 +71,8 @@ def page_evidence(
     )
     said = _own_answers(model, graphs) if beside_trees else None
     lines = graph_lines(found, graphs, edge_word=edge_word, rows=rows, of_network=said)
-    return PageEvidence(found, lines, table(found), run_line(found, edge_word=edge_word))
+    words = run_line(found, edge_word=edge_word)
+    return PageEvidence(found, lines, table(found), table(found, short=True), words)
 
 
 def _own_answers(model: Model, graphs: PackedGraphs) -> list[str]:

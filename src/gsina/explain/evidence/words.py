@@ -137,11 +137,16 @@ def _subject(numbers: bool, targets: Sequence[str], of_network: str | None = Non
     return f"{whose}mean {what}{given} over {', '.join(targets[:NAMED])}{more}"
 
 
-def table(found: Faithfulness) -> list[list[str]]:
-    """A header and rows of text: every measure, of the explanations and of random ones."""
+def table(found: Faithfulness, short: bool = False) -> list[list[str]]:
+    """A header and rows of text: every measure, of the explanations and of random ones.
+
+    Args:
+        found: The measured explanations.
+        short: Only the first way of removing, and what is measured in no way of removing.
+    """
     own, dealt = found.summary(), found.summary(random=True)
     rows = [["", "explanation", "random"]]
-    for way in found.explained.removed:
+    for way in list(found.explained.removed)[: 1 if short else None]:
         for name, label, share in OF_NUMBERS if found.numbers else MEASURES:
             rows.append(_row(f"{WAY_LABEL[way]}: {label}", f"{name}_{way}", own, dealt, share))
     rows += [_row(label, name, own, dealt, share) for name, label, share in ALL_WAYS]

@@ -9,6 +9,7 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from gsina.runs.job import Job
 from gsina.runs.provenance import commit, hardware
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import make_method
+from gsina.runs.trained import model_folder
 from gsina.training import seed_everything
 from gsina.training.versions import versions
 
@@ -30,22 +32,35 @@ STEPS = 5
 
 
 def seconds_by_kind(results: Results) -> dict[str, float]:
-    """Median time of the finished runs of each kind: training, or explaining a trained model."""
+    """Median time of finished work by name: of trainings, and of explaining a trained model.
+
+    A training goes by its recipe and by its kind; so does an explanation, with the whole name of
+    its explainer and with the first word of it.
+    """
     times: dict[str, list[float]] = {}
+    trained: set[str] = set()
     for path in sorted(results.folder.glob("*.json")):
         try:
             result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             recipe = result["recipe"]
-            named = recipe["data"].get("name") or recipe["data"]["title"]
+            data = recipe["data"]
+            named = _named(data.get("name") or data["title"], data.get("options", {}))
             kind = " ".join([named, *(recipe[part]["name"] for part in ("backbone", "method"))])
-            if "seconds_explaining" in result:
-                kind = f"{kind} {result['explainer']}"
-            taken = seconds_taken(result)
-            if taken is not None:
-                times.setdefault(kind, []).append(taken)
+            exact, _, run = path.stem.rpartition("-seed")
+            training, explaining = _training_seconds(result), _explaining_seconds(result)
         except (ValueError, KeyError, TypeError):
             continue  # the caller reports a broken file, whose job is run again
-    return {kind: statistics.median(values) for kind, values in times.items()}
+        seed, _, explainer = run.partition("-")
+        names = {kind, exact}
+        if explaining is not None:
+            for one in (explainer, explainer.partition(",")[0]):
+                for name in {f"{kind} {one}", f"{exact} {one}"}:
+                    times.setdefault(name, []).append(explaining)
+        if training is not None and f"{exact} {seed}" not in trained:
+            trained.add(f"{exact} {seed}")  # all explainers of a model tell of one training
+            for name in names:
+                times.setdefault(name, []).append(training)
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 class Times:
@@ -55,40 +70,89 @@ class Times:
         self.known, self.measured = seconds_by_kind(results), epoch_times(results)
 
     def of(self, job: Job) -> float | None:
-        """Seconds of a job in one process; ``None`` if nothing is known of its kind.
+        """Seconds of a job in one process, alone; ``None`` if nothing is known of its kind."""
+        return self.together([job])[0]
 
-        A kind of run that has only been measured counts with all its epochs.
-        """
+    def together(self, jobs: Sequence[Job]) -> list[float | None]:
+        """Seconds of jobs one after the other: a model is trained once for all its explainers."""
+        seen: set[str] = set()
+        found = []
+        for job in jobs:
+            own = self._training(job) if job.explainer is None else self._explaining(job)
+            model = model_folder(job.recipe, job.seed)
+            if own is not None and job.explainer is not None and model.name not in seen:
+                seen.add(model.name)
+                first = 0.0 if model.is_dir() else self._training(job)
+                own = None if first is None else own + first
+            found.append(own)
+        return found
+
+    def _training(self, job: Job) -> float | None:
+        """A kind of run that has only been measured counts with all its epochs."""
         kind = kind_name(job.recipe)
-        with_explainer = f"{kind} {(job.explainer or '').partition(',')[0]}"
-        for name in (with_explainer, kind):  # the model is trained once for all explainers
+        for name in (_exact(job), kind):
             if name in self.known:
                 return self.known[name]
         if kind in self.measured:
             return self.measured[kind] * job.recipe.optimiser.epochs
         return None
 
+    def _explaining(self, job: Job) -> float | None:
+        assert job.explainer is not None
+        whole, first = job.explainer, job.explainer.partition(",")[0]
+        return next(
+            (
+                self.known[f"{name} {explainer}"]
+                for explainer in (whole, first)
+                for name in (_exact(job), kind_name(job.recipe))
+                if f"{name} {explainer}" in self.known
+            ),
+            None,
+        )
+
 
 def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:
     """Seconds that the jobs will take in one process, and the jobs of which nothing is known."""
-    times = Times(results)
-    seconds = [times.of(job) for job in jobs]
+    seconds = Times(results).together(jobs)
     unknown = [job for job, known in zip(jobs, seconds, strict=True) if known is None]
     return sum(known for known in seconds if known is not None), unknown
 
 
 def seconds_taken(result: dict[str, Any]) -> float | None:
     """How long a finished run took; ``None`` if its result does not say."""
-    with contextlib.suppress(KeyError, TypeError):
-        if "seconds_explaining" in result:
-            return float(result["seconds_explaining"])
-        return float(result["epochs"] * result["seconds_per_epoch"])
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        explaining = _explaining_seconds(result)
+        return _training_seconds(result) if explaining is None else explaining
     return None
+
+
+def _training_seconds(result: dict[str, Any]) -> float | None:
+    if "epochs" not in result:
+        return None
+    return float(result["epochs"] * result["seconds_per_epoch"])
+
+
+def _explaining_seconds(result: dict[str, Any]) -> float | None:
+    """Without the training of the model; ``None`` of a run that explains nothing."""
+    if "seconds_explaining" not in result:
+        return None
+    return float(result["seconds_explaining"]) + float(result.get("seconds_measuring", 0.0))
+
+
+def _exact(job: Job) -> str:
+    """The recipe, as files of results are named."""
+    return replace(job, explainer=None).name.rpartition("-seed")[0]
 
 
 def kind_name(recipe: Recipe) -> str:
     """Dataset, backbone and method, as in ``mnist-75sp pna gsina``."""
-    return f"{recipe.data.name} {recipe.backbone.name} {recipe.method.name}"
+    named = _named(recipe.data.name, getattr(recipe.data, "options", {}))
+    return f"{named} {recipe.backbone.name} {recipe.method.name}"
+
+
+def _named(data: str, options: dict[str, Any]) -> str:
+    """The name of the data; a sample of them is another kind."""
+    return f"{data} ({options['limit']})" if options.get("limit") else data
 
 
 def epochs_file(results: Results) -> Path:
@@ -122,25 +186,28 @@ def measure_epoch(recipe: Recipe, dataset: Dataset, steps: int = STEPS) -> dict[
     size = recipe.optimiser.batch_size
     method = make_method(recipe, dataset).train()
     optimiser = torch.optim.Adam(method.parameters(), lr=recipe.optimiser.learning_rate, fused=True)
-    # On one thread the processor's time is that of a run that has the machine for itself.
-    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     training = []
     shuffle = torch.Generator().manual_seed(0)
     for batch in itertools.islice(dataset.train.batches(size, shuffle), steps + 1):
-        start = clock()
+        start = work_clock()
         method.step(batch, optimiser, 0)
-        training.append(clock() - start)
+        training.append(work_clock() - start)
     method.eval()
     validation = []
     with torch.no_grad():
         for batch in itertools.islice(dataset.val.batches(size), steps + 1):
-            start = clock()
+            start = work_clock()
             method(batch)
-            validation.append(clock() - start)
+            validation.append(work_clock() - start)
     seconds = _whole(training, len(dataset.train), size) + _whole(
         validation, len(dataset.val), size
     )
     return {"seconds": round(seconds, 2), "steps": len(training) - 1, "batch_size": size}
+
+
+def work_clock() -> float:
+    """Seconds of work; on one thread the processor's, as if the machine had nothing else to do."""
+    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
 
 
 def _whole(times: list[float], graphs: int, size: int) -> float:
