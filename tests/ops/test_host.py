@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
 import torch
 
 from gsina.ops.host import as_on_a_device, at_hand, count_members, widest
@@ -27,3 +30,13 @@ def test_counts_are_the_same_both_ways() -> None:
 def test_apple_has_no_float64() -> None:
     assert widest(torch.device("mps")) == torch.float32
     assert widest(torch.device("cuda:1")) == widest(torch.device("cpu")) == torch.float64
+    with as_on_a_device("mps"):
+        assert widest(torch.device("cpu")) == torch.float32
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_intel_gpu_is_asked_for_float64(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    about = SimpleNamespace(has_fp64=there)
+    monkeypatch.setattr(torch.xpu, "get_device_properties", lambda device: about)
+    place = torch.device("xpu:1" if there else "xpu:0")  # an answer is remembered
+    assert widest(place) == (torch.float64 if there else torch.float32)
