@@ -17,12 +17,10 @@ from gsina.graphs.packed import Known, PackedGraphs
 
 #: Kinds of accelerators, the one that ``auto`` prefers first.
 ACCELERATORS = ("cuda", "xpu", "mps")
-#: Methods and networks that wait for the device in a training step, and why. All others do not.
+#: Methods that wait for the device in a training step, and why. All others do not.
 WAITING = {
     "asap": "how many pairs of clusters touch each other is found by products of sparse matrices",
     "igm": "parts of other graphs are copied, and how large those are is known only when drawn",
-    "gat": "PyG's layer looks for self-loops before it adds its own",
-    "gprgnn": "PyG's normalisation looks for self-loops before it adds its own",
 }
 #: Training graphs live on the device if they take no more than this share of its free memory.
 RESIDENT_SHARE = 0.5
