@@ -100,6 +100,15 @@ def test_every_backbone_has_neither(backbone: str) -> None:
     step_on_apple(*model_and_batch("gsina", "graph", {}, backbone))
 
 
+def test_batches_of_graphs_that_live_there_have_neither() -> None:
+    graphs = tiny.motifs(3)
+    with as_on_a_device("mps"), Watch() as watch:
+        batch = graphs.to(torch.device("meta")).batch(torch.tensor([2, 0]))
+    assert batch.x.is_meta
+    assert len(watch.seen) > 5
+    assert [name for name in watch.seen if not kernels().get(name, True)] == []
+
+
 def test_an_operator_without_a_kernel_is_seen() -> None:
     assert kernels()["aten::index_select"]
     assert kernels()["aten::add.Tensor"]

@@ -58,11 +58,22 @@ def as_on_a_device(kind: Literal["cuda", "mps"] = "cuda") -> Iterator[None]:
         _elsewhere = before
 
 
+@contextmanager
+def kept_draws(device: torch.device) -> Iterator[None]:
+    """Put torch's random state back at the end: the host's, and that of a GPU that computes.
+
+    By itself torch keeps the state of every GPU of the machine, and warns where there are several.
+    """
+    there = device.type in ("cuda", "xpu")
+    with torch.random.fork_rng([device] if there else [], device_type=device.type):
+        yield
+
+
 def widest(device: torch.device) -> torch.dtype:
     """The widest floating-point type of a device: Apple's have no float64, nor have Intel's all."""
     if device.type == "xpu":
         return torch.float64 if _has_float64(device) else torch.float32
-    return torch.float32 if _kind(device) == "mps" else torch.float64
+    return torch.float32 if kind_of(device) == "mps" else torch.float64
 
 
 @cache
@@ -72,15 +83,16 @@ def _has_float64(device: torch.device) -> bool:
 
 def adds_int64(device: torch.device) -> bool:
     """Whether int64 numbers are added to groups as such: for Apple's, torch makes them int32."""
-    return _kind(device) != "mps"
+    return kind_of(device) != "mps"
 
 
 def sums_segments(device: torch.device) -> bool:
     """Whether torch has sums of groups that lie side by side."""
-    return _kind(device) not in ("mps", "xpu")
+    return kind_of(device) not in ("mps", "xpu")
 
 
-def _kind(device: torch.device) -> str:
+def kind_of(device: torch.device) -> str:
+    """The kind of a device, or the one that it stands for."""
     return _elsewhere if _elsewhere and device.type in ("cpu", "meta") else device.type
 
 

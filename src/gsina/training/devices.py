@@ -53,7 +53,7 @@ def choose_device(name: str | torch.device = "cpu") -> torch.device:
         text = there[0].partition(":")[0]
     if re.fullmatch(rf"cpu|({'|'.join(ACCELERATORS)})(:\d+)?", text) is None:
         raise InputError(
-            f"--device must be {NAMES}, got {str(name)!r}; here there are: {', '.join(there)}."
+            f"the device must be {NAMES}, got {str(name)!r}; here there are: {', '.join(there)}."
         )
     kind, _, number = text.partition(":")
     if kind in ("cpu", "mps") and not int(number or 0):
@@ -85,7 +85,10 @@ def device_name(device: torch.device) -> str | None:
 
 def free_memory(device: torch.device) -> int:
     """Bytes of the device's memory that are free now; 0 if the device does not say."""
-    ask = getattr(_module(device), "mem_get_info", None)
+    module = _module(device)
+    if device.type == "mps":  # which shares the memory of the host, and says how much it may take
+        return int(module.recommended_max_memory() - module.driver_allocated_memory())
+    ask = getattr(module, "mem_get_info", None)
     return 0 if ask is None else int(ask(device)[0])
 
 
