@@ -24,13 +24,12 @@ import tiny
 from gsina import soft_top_r
 from gsina.graphs.task import Task
 from gsina.methods.trees import Forest
-from gsina.nn.backbones import BACKBONES
 from gsina.ops.draws.noise import own_noise
 from gsina.ops.draws.systematic import systematic_sample
 from gsina.ops.groups import Groups
 from gsina.ops.host import as_on_a_device
 from gsina.training.devices import WAITING
-from test_devices import IDS, STEPS, gradients, model_and_batch, step_on_meta
+from test_devices import IDS, NETWORKS, STEPS, gradients, model_and_batch, step_on_meta
 from transport_problems import mean_errors, ragged
 
 WIDE = (torch.float64, torch.complex128)
@@ -95,7 +94,7 @@ def test_a_step_has_no_float64_and_operators_that_are_there(
     step_on_apple(*model_and_batch(name, level, options))
 
 
-@pytest.mark.parametrize("backbone", [*BACKBONES, "gcn, normalised"])
+@pytest.mark.parametrize("backbone", NETWORKS)
 def test_every_backbone_has_neither(backbone: str) -> None:
     step_on_apple(*model_and_batch("gsina", "graph", {}, backbone))
 

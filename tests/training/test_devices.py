@@ -119,6 +119,8 @@ def test_a_missing_device_is_one_sentence_that_lists_the_others(
     with pytest.raises(InputError, match=rf"no device {name}.* here, only .*cpu; choose") as found:
         choose_device(name)
     assert ("cuda:0, cuda:1, cpu" in str(found.value)) == (name == "cuda:3")
+    without = name == "cuda" and not torch.backends.cuda.is_built()
+    assert ("install a build of torch that is made for CUDA" in str(found.value)) == without
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cpu:1:2", "", "cuda; rm"])

@@ -63,10 +63,12 @@ def choose_device(name: str | torch.device = "cpu") -> torch.device:
     if wanted in there:
         return torch.device(wanted)
     most = _count(kind)
-    several = f", and start at most {most} processes on a machine" if most and not number else ""
+    more = f", and start at most {most} processes on a machine" if most and not number else ""
+    if kind == "cuda" and not most and not torch.backends.cuda.is_built():  # type: ignore[no-untyped-call]
+        more = ", or install a build of torch that is made for CUDA"
     raise InputError(
         f"torch {torch.__version__} finds no device {wanted} here, only {', '.join(there)}; choose "
-        f"one of these{several}."
+        f"one of these{more}."
     )
 
 
