@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import (
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from gsina.training.devices import WAITING
-from test_devices import STEPS, model_and_batch
+from test_devices import NETWORKS, STEPS, model_and_batch
 
 NAME = "accel"
 #: What cannot be told from a read: a number of the host, which is fake here as well.
@@ -32,9 +32,9 @@ def fake(value: Tensor) -> Tensor:
     return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=f"{NAME}:0")
 
 
-def take_step(name: str, level: str, options: dict[str, Any]) -> None:
+def take_step(*what: Any) -> None:
     """Forward, backward, optimiser and evaluation."""
-    method, batch = model_and_batch(name, level, options)
+    method, batch = model_and_batch(*what)
     sizes = batch.to("meta")  # which counts on the host what has to be known there
     with FakeTensorMode():
         tensors = {
@@ -58,17 +58,18 @@ def main() -> int:
     """The number of steps that did not do what they should."""
     _setup_privateuseone_for_python_backend(NAME)
     wrong = 0
-    for name, level, options in STEPS:
+    networks = [("gsina", "graph", {}, backbone) for backbone in NETWORKS]
+    for name, level, options, *network in [*STEPS, *networks]:
         if ON_THE_HOST.keys() & {name, *options}:
             continue
         try:
-            take_step(name, level, options)
+            take_step(name, level, options, *network)
             waited = False
         except (DataDependentOutputException, DynamicOutputShapeException):
             waited = True
         if waited != (name in WAITING):
             wrong += 1
-            print(name, level, options, "waited" if waited else "did not wait")
+            print(name, level, options, *network, "waited" if waited else "did not wait")
     return wrong
 
 

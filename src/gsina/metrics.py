@@ -84,13 +84,14 @@ def _mean_area(
     """Mean over the outputs that have labels of both classes; NaN if none has."""
     if task.kind == "multiclass" and logits.size(1) == 2:
         # The order of probabilities is that of the margins.
-        logits = logits.double() - logits.flip(1)
-    scores = logits.double().cpu().numpy()
+        logits = logits.cpu().double()
+        logits = logits - logits.flip(1)
+    scores = logits.cpu().double().numpy()
     if task.kind == "multiclass":
         truth = np.eye(logits.size(1))[y.clamp(min=0).cpu().numpy()]
         truth[(y == -1).cpu().numpy()] = math.nan
     else:
-        truth = y.view_as(logits).double().cpu().numpy()
+        truth = y.view_as(logits).cpu().double().numpy()
     areas = [
         area(column[known], score[known])
         for score, column in zip(scores.T, truth.T, strict=True)
@@ -211,7 +212,7 @@ def explanation_auc(attention: Tensor, truth: Tensor, edge_graph: Tensor | None 
     labels = truth.bool().cpu().numpy()
     if labels.all() or not labels.any():
         return math.nan
-    return float(roc_auc_score(labels, attention.double().cpu().numpy()))
+    return float(roc_auc_score(labels, attention.cpu().double().numpy()))
 
 
 def explanation_auc_per_graph(attention: Tensor, truth: Tensor, edge_graph: Tensor) -> float:
@@ -221,7 +222,7 @@ def explanation_auc_per_graph(attention: Tensor, truth: Tensor, edge_graph: Tens
     reward a level of attention that merely differs from graph to graph.
     """
     graph = edge_graph.cpu().numpy()
-    scores = attention.double().cpu().numpy()
+    scores = attention.cpu().double().numpy()
     labels = truth.bool().cpu().numpy()
     if len(graph) == 0:
         return math.nan

@@ -54,7 +54,13 @@ PLAIN = {"scorer": "plain"}
 
 @pytest.mark.parametrize(
     ("name", "backbone", "options"),
-    [("erm", "gin", {}), ("gsina", "gin", PLAIN), ("gsina", "ogb-gcn", {"budget": 3.0})],
+    [
+        ("erm", "gin", {}),
+        ("gsina", "gin", PLAIN),
+        ("gsina", "gat", PLAIN),
+        ("gsina", "gprgnn", PLAIN),
+        ("gsina", "ogb-gcn", {"budget": 3.0}),
+    ],
 )
 def test_a_classifier_is_exported_for_batches_of_any_size(
     name: str, backbone: str, options: dict[str, Any]
@@ -73,7 +79,7 @@ def test_a_classifier_is_exported_for_batches_of_any_size(
 @pytest.mark.parametrize("how", ["export", "compile"])
 def test_messages_that_only_hooks_weigh_are_refused_in_one_sentence(how: str) -> None:
     """PyG runs no hooks there, and without them the weights would be lost in silence."""
-    module = Tensors(make("gsina", "gat", **PLAIN).eval())
+    module = Tensors(make("gsina", "pna", **PLAIN).eval())
     sentence = "messages PyG does not let one weight"
     if how == "export":
         with pytest.raises(InputError, match=sentence):

@@ -11,7 +11,8 @@ import torch
 import tiny
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.predictor import NetworkSpec
-from gsina.nn.recompute import recomputed
+from gsina.nn.recompute import recomputed, run_recomputed
+from gsina.ops.host import as_on_a_device
 
 SPEC = NetworkSpec("gin", tiny.FEATURES, 1, {"hidden_channels": 8, "dropout": 0.3})
 LOSSES = [name for name, entry in METHODS.items() if "graph" in entry.levels]
@@ -64,3 +65,24 @@ def test_evaluation_is_not_touched() -> None:
     with torch.no_grad(), recomputed():
         found = method(batch).logits
     assert torch.equal(found, method(batch).logits)
+
+
+def test_what_an_apple_device_draws_comes_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch puts back the random state of every other device, but not of these."""
+    generator = torch.Generator().manual_seed(0)
+    monkeypatch.setattr(torch.mps, "get_rng_state", generator.get_state)
+    monkeypatch.setattr(torch.mps, "set_rng_state", generator.set_state)
+    layer = torch.nn.Linear(3, 3)
+    drawn: list[float] = []
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        drawn.append(float(torch.rand((), generator=generator)))
+        return layer(x) * drawn[-1]
+
+    with as_on_a_device("mps"), recomputed():
+        out = run_recomputed(run, layer, torch.ones(2, 3))
+        after = float(torch.rand((), generator=generator))
+        out.sum().backward()
+        further = float(torch.rand((), generator=generator))
+    assert drawn[0] == drawn[1]
+    assert len({*drawn, after, further}) == 3

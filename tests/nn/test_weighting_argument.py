@@ -17,8 +17,8 @@ from gsina.nn.weighting import takes_weights, weighted_messages
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernels")
 
-#: Those whose layers are PyG's own, with self-loops of theirs, or that hang on numbers.
-BY_HOOKS = {"gat", "gprgnn", "pna"}
+#: Whose messages hang on numbers.
+BY_HOOKS = {"pna"}
 
 
 def make(name: str, edge_channels: int) -> tuple[BackboneModule, Batch]:
@@ -62,7 +62,6 @@ def test_an_argument_weighs_as_hooks_do(name: str, edge_channels: int) -> None:
 def test_others_are_weighed_by_hooks(name: str) -> None:
     network, _ = make(name, 0)
     assert not takes_weights(network)
-    assert not takes_weights(BACKBONES["gcn"](tiny.FEATURES, normalise=True))
 
 
 def test_who_looks_at_messages_still_sees_them() -> None:
@@ -75,6 +74,10 @@ def test_who_looks_at_messages_still_sees_them() -> None:
     torch.testing.assert_close(nested, embed(network, batch, weight * weight))
     network.layers[0].explain = True
     assert not takes_weights(network)
+    normalised = BACKBONES["gcn"](tiny.FEATURES, normalise=True)
+    assert takes_weights(normalised)
+    normalised.layers[0].conv.explain = True
+    assert not takes_weights(normalised)
 
 
 def test_hooks_on_layers_are_called_with_weights_too() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
 import torch
 
-from gsina.ops.host import as_on_a_device, at_hand, count_members, widest
+from gsina.ops.host import as_on_a_device, at_hand, count_members, kept_draws, widest
 
 
 def test_numbers_of_the_cpu_are_at_hand() -> None:
@@ -27,3 +30,36 @@ def test_counts_are_the_same_both_ways() -> None:
 def test_apple_has_no_float64() -> None:
     assert widest(torch.device("mps")) == torch.float32
     assert widest(torch.device("cuda:1")) == widest(torch.device("cpu")) == torch.float64
+    with as_on_a_device("mps"):
+        assert widest(torch.device("cpu")) == torch.float32
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_intel_gpu_is_asked_for_float64(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    about = SimpleNamespace(has_fp64=there)
+    monkeypatch.setattr(torch.xpu, "get_device_properties", lambda device: about)
+    place = torch.device("xpu:1" if there else "xpu:0")  # an answer is remembered
+    assert widest(place) == (torch.float64 if there else torch.float32)
+
+
+def test_draws_inside_leave_no_trace() -> None:
+    before = torch.get_rng_state()
+    with kept_draws(torch.device("cpu")):
+        torch.rand(3)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_state_of_the_gpu_that_computes_is_kept_and_of_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[torch.device] = []
+
+    def get(device: torch.device) -> torch.Tensor:
+        asked.append(device)
+        return torch.zeros(1)
+
+    monkeypatch.setattr(torch.cuda, "get_rng_state", get)
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: asked.append(device))
+    with kept_draws(torch.device("cuda:1")):
+        pass
+    assert asked == [torch.device("cuda:1")] * 2

@@ -12,6 +12,7 @@ from torch import Tensor
 
 import tiny
 from gsina.errors import InputError
+from gsina.graphs.batch import Batch
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
 from gsina.training import Settings, devices, distributed, fit, make_selection
@@ -118,6 +119,8 @@ def test_a_missing_device_is_one_sentence_that_lists_the_others(
     with pytest.raises(InputError, match=rf"no device {name}.* here, only .*cpu; choose") as found:
         choose_device(name)
     assert ("cuda:0, cuda:1, cpu" in str(found.value)) == (name == "cuda:3")
+    without = name == "cuda" and not torch.backends.cuda.is_built()
+    assert ("install a build of torch that is made for CUDA" in str(found.value)) == without
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cpu:1:2", "", "cuda; rm"])
@@ -195,6 +198,48 @@ def test_two_processes_with_one_device_are_told(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InputError, match="trains on cuda and process 1 on cpu"):
         check("cuda:0", ("cpu", "here/cpu"))
     assert Ranks().alone
+
+
+def test_graphs_that_do_not_fit_come_from_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nobody waits for their copy; what is known of their sizes is known before it."""
+    pinned, moved = [], []
+
+    def pin(value: Tensor) -> Tensor:
+        pinned.append(value.data_ptr())
+        return value.clone()
+
+    def to(batch: Batch, device: torch.device, *, non_blocking: bool) -> Batch:
+        moved.append((device, non_blocking, batch))
+        return batch
+
+    monkeypatch.setattr(devices, "free_memory", lambda device: 0)
+    monkeypatch.setattr(Tensor, "pin_memory", pin)
+    monkeypatch.setattr(Batch, "to", to)
+    home, graphs = Home(CUDA), tiny.motifs(2)
+    batch = home.place(graphs).batch([0, 1])
+    home.bring(batch)
+    tensors = [one for one in vars(batch).values() if isinstance(one, Tensor)]
+    assert {*pinned} == {one.data_ptr() for one in tensors}
+    assert len(pinned) == len(tensors) > 4
+    ((device, non_blocking, copied),) = moved
+    assert (device, non_blocking) == (CUDA, True)
+    assert copied.x is not batch.x
+
+
+def test_an_apple_device_says_how_much_memory_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = SimpleNamespace(
+        recommended_max_memory=lambda: 1000, driver_allocated_memory=lambda: 300
+    )
+    monkeypatch.setattr(devices, "_module", lambda device: shared)
+    assert free_memory(torch.device("mps")) == 700
+
+
+def test_processes_talk_by_what_their_devices_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.distributed, "is_backend_available", lambda name: name == "nccl")
+    assert distributed._backend("cpu") == "gloo"
+    assert distributed._backend("cuda") == "cpu:gloo,cuda:nccl"
+    with pytest.raises(InputError, match=r"built without xccl, .* xpu devices"):
+        distributed._backend("xpu")
 
 
 @pytest.mark.parametrize("free", [10**9, 100])

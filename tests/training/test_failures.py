@@ -52,6 +52,7 @@ def test_a_full_device_keeps_the_checkpoint_and_says_what_to_do(tmp_path: Path) 
     "error",
     [
         torch.OutOfMemoryError("CUDA out of memory."),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
         RuntimeError("MPS backend out of memory (MPS allocated: 17 GB)"),
         RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
         MemoryError(),

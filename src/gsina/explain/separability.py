@@ -88,7 +88,7 @@ def separability(attention: Tensor, truth: Tensor) -> Separability:
         InputError: There are no edges in the background, or none in the explanation.
     """
     inside = truth.bool().cpu().numpy()
-    values = attention.double().cpu().numpy()
+    values = attention.cpu().double().numpy()
     if inside.all() or not inside.any():
         raise InputError(
             f"got {int(inside.sum())} edges of the explanation among {inside.size}, expected some "
@@ -132,7 +132,7 @@ def heat_map(attention: Tensor, graphs: PackedGraphs) -> Floats:
     place = np.empty(len(counts), dtype=np.int64)
     place[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
     row = np.repeat(place, counts)
-    values = attention.double().cpu().numpy()
+    values = attention.cpu().double().numpy()
     order = np.lexsort((-values, row))
     image = np.full((len(counts), int(counts.max(initial=0))), np.nan)
     start = np.zeros(len(counts), dtype=np.int64)
@@ -197,7 +197,7 @@ def _draw_heat_map(axes: Axes, image: Floats) -> AxesImage:
 
 def _draw_densities(axes: Axes, attention: Tensor, truth: Tensor, numbers: Separability) -> None:
     inside = truth.bool().cpu().numpy()
-    values = attention.double().cpu().numpy()
+    values = attention.cpu().double().numpy()
     edges = np.linspace(0, 1, BARS + 1)
     for part, label, colour, line in (
         (~inside, "background", BACKGROUND, "-"),

@@ -37,7 +37,7 @@ def draw_svg(
     edges = edge_index.cpu().numpy()
     pairs, which = np.unique(np.sort(edges, axis=0).T, axis=0, return_inverse=True)
     weight = np.zeros(len(pairs))
-    np.maximum.at(weight, which.reshape(-1), weights.detach().double().cpu().numpy())
+    np.maximum.at(weight, which.reshape(-1), weights.detach().cpu().double().numpy())
     true = np.ones(len(pairs), dtype=bool)
     if truth is not None:
         true = np.bincount(which.reshape(-1), truth.cpu().numpy(), len(pairs)) > 0
@@ -52,7 +52,7 @@ def draw_svg(
     width, height = across * scale + 2 * MARGIN, up * scale + 2 * MARGIN
     size = np.full(num_nodes, 0.5)
     if node is not None:
-        size = node.detach().double().cpu().numpy().reshape(-1).clip(0, 1)
+        size = node.detach().cpu().double().numpy().reshape(-1).clip(0, 1)
     parts = [_line(place[pair], REST, 1.0, 0.35) for pair in pairs]
     for number in np.argsort(weight, kind="stable"):  # the important ones on top
         share = float(weight[number].clip(0, 1))

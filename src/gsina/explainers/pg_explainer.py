@@ -16,6 +16,7 @@ from torch_geometric import explain
 from gsina.explainers.frozen import Explainer, FrozenModel, Training
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import PackedGraphs
+from gsina.ops.host import widest
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,8 @@ class BatchedPGExplainer(explain.PGExplainer):  # type: ignore[misc]
 
     @staticmethod
     def _post_process_mask(mask: Tensor, *_: Any, **__: Any) -> Tensor:
-        """The sigmoid in double precision, as logits below -100 occur, and have ranks too."""
-        return mask.detach().double().sigmoid()
+        """The sigmoid as precise as can be, as logits below -100 occur, and have ranks too."""
+        return mask.detach().to(widest(mask.device)).sigmoid()
 
     def _loss(self, y_hat: Tensor, y: Batch, edge_mask: Tensor) -> Tensor:
         edges = y.edge_groups

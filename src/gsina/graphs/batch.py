@@ -15,7 +15,7 @@ from gsina.graphs.fields import EDGE, LABEL, NODE, GraphFields, columns, read_py
 from gsina.graphs.pyg import holds_graphs, one_by_one
 from gsina.ops.edges import reverse_edges
 from gsina.ops.groups import Groups
-from gsina.ops.host import count_members
+from gsina.ops.host import count_members, move
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Batch(GraphFields):
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Batch:
         """A copy with every tensor on ``device``; what is known of it on the host stays known."""
         moved: dict[str, Any] = {
-            field.name: value.to(device, non_blocking=non_blocking)
+            field.name: move(value, device, non_blocking=non_blocking)
             for field in fields(self)
             if isinstance(value := getattr(self, field.name), Tensor)
         }

@@ -17,6 +17,7 @@ from gsina.graphs.fields import ENDS, GRAPH, NODE, GraphFields, columns, join, r
 from gsina.graphs.pyg import holds_graphs, one_by_one
 from gsina.graphs.task import Level
 from gsina.ops.edges import reverse_edges
+from gsina.ops.host import move
 from gsina.ops.ragged import gather_groups
 from gsina.ops.ragged import offsets as offsets
 
@@ -166,7 +167,7 @@ class PackedGraphs(GraphFields):
         found: Known = {}
         for name, value in (*self.tensors().items(), ("reverse", self.reverse)):
             if value is not None:
-                there = (known or {}).get(id(value)) or (value, value.to(device))
+                there = (known or {}).get(id(value)) or (value, move(value, device))
                 found[id(value)] = there
                 object.__setattr__(moved, name, there[1])
         object.__setattr__(moved, "_host", (self.node_ptr, self.edge_ptr))

@@ -19,7 +19,7 @@ from gsina.methods.base import Method, Output
 from gsina.methods.ensemble import MeanOutput
 from gsina.nn.predictor import graph_features
 from gsina.ops.compiled import is_plain, kernels_for_memory, pointers
-from gsina.ops.host import count_members
+from gsina.ops.host import count_members, widest
 
 #: The network's share of the answer: beside boosted trees, and if there is a forest, too. They were
 #: chosen on training and validation rows (`results/bench/molecule_default.json`).
@@ -159,20 +159,21 @@ class Forest(nn.Module):
         if summed is None:
             summed = self._sum(features)
         count = count_members(self.output.long(), len(self.base)).clamp(min=1)
-        summed = summed + self.base.double() * count
+        summed = summed + self.base.to(summed.dtype) * count
         if self.task.kind == "regression":
             return (summed / count).float()
         logs = [((part + 0.5) / (count + 1)).log() for part in (summed, count - summed)]
         return (logs[0] if self.task.kind == "multiclass" else logs[0] - logs[1]).float()
 
     def _sum(self, features: Tensor) -> Tensor:
-        """What all leaves of a graph say, by output ``[G, outputs]``, float64."""
+        """What all leaves of a graph say, by output ``[G, outputs]``, as wide as can be."""
         own = torch.arange(self.feature.numel(), device=features.device)
         children = own + (self.right > 0), own + self.right
         nodes = self.root.long(), self.feature.long(), self.number
         at = _leaves(features, *nodes, children, self.depth)
-        summed = self.base.new_zeros(len(features), len(self.base), dtype=torch.double)
-        return summed.index_add_(1, self.output.long(), self.number[at].double())
+        wide = widest(features.device)
+        summed = self.base.new_zeros(len(features), len(self.base), dtype=wide)
+        return summed.index_add_(1, self.output.long(), self.number[at].to(wide))
 
     def _compiled_sum(self, features: Tensor) -> Tensor | None:
         """The same in one call; ``None`` to leave it to torch."""

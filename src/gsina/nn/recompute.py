@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from gsina.nn.norm import batch_norms
+from gsina.ops.host import kind_of
 
 _RECOMPUTED: ContextVar[bool] = ContextVar("gsina_recomputed", default=False)
 
@@ -44,30 +45,39 @@ def run_recomputed(
         return function(*given)
 
     norms = {norm: norm.track_running_stats for norm in batch_norms(network)}
+    # Of all devices, torch leaves out Apple's when it puts the random state back.
+    apple = any(one is not None and kind_of(one.device) == "mps" for one in given)
+    drawn = torch.mps.get_rng_state() if apple else None
 
     def contexts() -> tuple[Any, Any]:
-        return nullcontext(), _as_before(network, norms)
+        return nullcontext(), _as_before(network, norms, drawn)
 
     found: Tensor = checkpoint(function, *given, use_reentrant=False, context_fn=contexts)
     return found
 
 
 @contextmanager
-def _as_before(network: nn.Module, norms: dict[Any, bool]) -> Iterator[None]:
+def _as_before(network: nn.Module, norms: dict[Any, bool], drawn: Tensor | None) -> Iterator[None]:
     """A second pass that is the first one over again, and leaves no trace.
 
     Args:
         network: The network.
         norms: Its batch norms, and whether they kept statistics in the first pass.
+        drawn: State of the generator of Apple's device before the first pass, if it is there.
     """
+    later = None if drawn is None else torch.mps.get_rng_state()
     buffers = [value for value in network.buffers() if value is not None]
     before = [value.clone() for value in buffers]
     now = {norm: norm.track_running_stats for norm in norms}
     try:
+        if drawn is not None:
+            torch.mps.set_rng_state(drawn)
         for norm, kept in norms.items():
             norm.track_running_stats = kept
         yield
     finally:
+        if later is not None:
+            torch.mps.set_rng_state(later)
         for norm, kept in now.items():
             norm.track_running_stats = kept
         with torch.no_grad():

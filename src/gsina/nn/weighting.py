@@ -98,10 +98,13 @@ def takes_weights(network: nn.Module) -> bool:
     if "edge_weight" not in forward_names(network).named:  # a subclass with a forward of its own
         return False
     layers: Any = network.layers
-    return torch.compiler.is_compiling() or not any(map(_is_watched, layers))
+    # A layer around one of PyG's calls it `conv`.
+    inner = (getattr(layer, "conv", layer) for layer in layers)
+    return torch.compiler.is_compiling() or not any(map(is_watched, inner))
 
 
-def _is_watched(layer: nn.Module) -> bool:
+def is_watched(layer: nn.Module) -> bool:
+    """Whether somebody looks at a layer or its messages: an explainer, or any hook."""
     own = vars(layer)
     return bool(own.get("_explain")) or any(map(own.get, _HOOKS))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gsina.ops.host import at_hand
+from gsina.ops.host import adds_int64, at_hand, sums_segments
 
 #: Most elements that are added up one after the other.
 PIECE = 512
@@ -57,12 +57,23 @@ class Groups:
 
     def sum(self, values: Tensor) -> Tensor:
         """Sum over each group: ``[N, ...] -> [G, ...]``; 0 for an empty group."""
+        if values.dtype == torch.int64 and not adds_int64(values.device):
+            return self._sum_by_digits(values)
         if self.index is None:
             return values.sum(0, keepdim=True)
         index = self.index
         if values.dim() > 1:
             index = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
         return values.new_zeros(self.num, *values.shape[1:]).scatter_add(0, index, values)
+
+    def _sum_by_digits(self, values: Tensor) -> Tensor:
+        """Sums of int64 from sums of int32: of digits so small that no sum of them overflows."""
+        bits = max(31 - self.size.bit_length(), 1)
+        total = torch.zeros((), dtype=torch.int64, device=values.device)
+        for place in range(0, 64, bits):
+            digits = (values >> place) & ((1 << bits) - 1)
+            total = total + (self.sum(digits.int()).long() << place)
+        return total
 
     def max(self, values: Tensor) -> Tensor:
         """Maximum over each group: ``[N] -> [G]``; -inf for an empty group."""
@@ -132,7 +143,8 @@ class Runs(Groups):
 
     def sum(self, values: Tensor) -> Tensor:
         """Sum over each group: ``[N, ...] -> [G, ...]``; 0 for an empty group."""
-        if values.dim() > 1 or (values.requires_grad and torch.is_grad_enabled()):
+        recorded = values.requires_grad and torch.is_grad_enabled()
+        if values.dim() > 1 or recorded or not sums_segments(values.device):
             return super().sum(values)
         cuts, owner = self.pieces
         pieces = torch.segment_reduce(values, "sum", offsets=cuts, unsafe=True)

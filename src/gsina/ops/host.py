@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-_elsewhere = False
+#: The kind of device that the CPU stands for.
+_elsewhere = ""
 
 
 def at_hand(values: Tensor) -> bool:
@@ -45,19 +48,59 @@ def is_transformed() -> bool:
 
 
 @contextmanager
-def as_on_a_device() -> Iterator[None]:
-    """Compute on the CPU as on any other device, to test how that is done."""
+def as_on_a_device(kind: Literal["cuda", "mps"] = "cuda") -> Iterator[None]:
+    """Compute on the CPU as on a device of another kind, to test how that is done."""
     global _elsewhere
-    before, _elsewhere = _elsewhere, True
+    before, _elsewhere = _elsewhere, kind
     try:
         yield
     finally:
         _elsewhere = before
 
 
+@contextmanager
+def kept_draws(device: torch.device) -> Iterator[None]:
+    """Put torch's random state back at the end: the host's, and that of a GPU that computes.
+
+    By itself torch keeps the state of every GPU of the machine, and warns where there are several.
+    """
+    there = device.type in ("cuda", "xpu")
+    with torch.random.fork_rng([device] if there else [], device_type=device.type):
+        yield
+
+
 def widest(device: torch.device) -> torch.dtype:
-    """The widest floating-point type that the device has: Apple's have no float64."""
-    return torch.float32 if device.type == "mps" else torch.float64
+    """The widest floating-point type of a device: Apple's have no float64, nor have Intel's all."""
+    if device.type == "xpu":
+        return torch.float64 if _has_float64(device) else torch.float32
+    return torch.float32 if kind_of(device) == "mps" else torch.float64
+
+
+@cache
+def _has_float64(device: torch.device) -> bool:
+    return bool(torch.xpu.get_device_properties(device).has_fp64)
+
+
+def adds_int64(device: torch.device) -> bool:
+    """Whether int64 numbers are added to groups as such: for Apple's, torch makes them int32."""
+    return kind_of(device) != "mps"
+
+
+def sums_segments(device: torch.device) -> bool:
+    """Whether torch has sums of groups that lie side by side."""
+    return kind_of(device) not in ("mps", "xpu")
+
+
+def kind_of(device: torch.device) -> str:
+    """The kind of a device, or the one that it stands for."""
+    return _elsewhere if _elsewhere and device.type in ("cpu", "meta") else device.type
+
+
+def move(values: Tensor, device: torch.device | str, *, non_blocking: bool = False) -> Tensor:
+    """``values`` on a device; float64 becomes what is widest there."""
+    place = torch.device(device)
+    dtype = widest(place) if values.dtype == torch.float64 else values.dtype
+    return values.to(place, dtype, non_blocking=non_blocking)
 
 
 def count_members(index: Tensor, num: int) -> Tensor:

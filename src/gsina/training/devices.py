@@ -17,12 +17,10 @@ from gsina.graphs.packed import Known, PackedGraphs
 
 #: Kinds of accelerators, the one that ``auto`` prefers first.
 ACCELERATORS = ("cuda", "xpu", "mps")
-#: Methods and networks that wait for the device in a training step, and why. All others do not.
+#: Methods that wait for the device in a training step, and why. All others do not.
 WAITING = {
     "asap": "how many pairs of clusters touch each other is found by products of sparse matrices",
     "igm": "parts of other graphs are copied, and how large those are is known only when drawn",
-    "gat": "PyG's layer looks for self-loops before it adds its own",
-    "gprgnn": "PyG's normalisation looks for self-loops before it adds its own",
 }
 #: Training graphs live on the device if they take no more than this share of its free memory.
 RESIDENT_SHARE = 0.5
@@ -55,7 +53,7 @@ def choose_device(name: str | torch.device = "cpu") -> torch.device:
         text = there[0].partition(":")[0]
     if re.fullmatch(rf"cpu|({'|'.join(ACCELERATORS)})(:\d+)?", text) is None:
         raise InputError(
-            f"--device must be {NAMES}, got {str(name)!r}; here there are: {', '.join(there)}."
+            f"the device must be {NAMES}, got {str(name)!r}; here there are: {', '.join(there)}."
         )
     kind, _, number = text.partition(":")
     if kind in ("cpu", "mps") and not int(number or 0):
@@ -65,10 +63,12 @@ def choose_device(name: str | torch.device = "cpu") -> torch.device:
     if wanted in there:
         return torch.device(wanted)
     most = _count(kind)
-    several = f", and start at most {most} processes on a machine" if most and not number else ""
+    more = f", and start at most {most} processes on a machine" if most and not number else ""
+    if kind == "cuda" and not most and not torch.backends.cuda.is_built():  # type: ignore[no-untyped-call]
+        more = ", or install a build of torch that is made for CUDA"
     raise InputError(
         f"torch {torch.__version__} finds no device {wanted} here, only {', '.join(there)}; choose "
-        f"one of these{several}."
+        f"one of these{more}."
     )
 
 
@@ -87,7 +87,10 @@ def device_name(device: torch.device) -> str | None:
 
 def free_memory(device: torch.device) -> int:
     """Bytes of the device's memory that are free now; 0 if the device does not say."""
-    ask = getattr(_module(device), "mem_get_info", None)
+    module = _module(device)
+    if device.type == "mps":  # which shares the memory of the host, and says how much it may take
+        return int(module.recommended_max_memory() - module.driver_allocated_memory())
+    ask = getattr(module, "mem_get_info", None)
     return 0 if ask is None else int(ask(device)[0])
 
 

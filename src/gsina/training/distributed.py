@@ -33,6 +33,8 @@ from gsina.training.devices import choose_device
 T = TypeVar("T")
 
 TIMEOUT = timedelta(minutes=30)
+#: How the devices of a kind talk to each other; Apple's machines have one.
+BACKENDS = {"cuda": "nccl", "xpu": "xccl"}
 
 
 class LostProcess(InputError):
@@ -173,11 +175,10 @@ def join(versions: dict[str, str], device: str = "cpu") -> Ranks:
         return Ranks()
     rank = int(os.environ["RANK"])
     place = choose_device(device)
-    if place.type == "cuda":
-        torch.cuda.set_device(place)
+    if place.type in BACKENDS:
+        getattr(torch, place.type).set_device(place)
     if not dist.is_initialized():
-        backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
-        dist.init_process_group(backend, timeout=TIMEOUT)
+        dist.init_process_group(_backend(place.type), timeout=TIMEOUT)
     ranks = Ranks(rank, world)
     try:
         _check_versions(ranks, versions)
@@ -186,6 +187,19 @@ def join(versions: dict[str, str], device: str = "cpu") -> Ranks:
         leave()
         raise
     return ranks
+
+
+def _backend(kind: str) -> str:
+    """By what the processes talk to each other; numbers of the host always by gloo."""
+    own = BACKENDS.get(kind)
+    if own is None:
+        return "gloo"
+    if not dist.is_backend_available(own):
+        raise InputError(
+            f"this torch was built without {own}, by which processes with {kind} devices train "
+            "together; train without torchrun, or install a build that has it."
+        )
+    return f"cpu:gloo,{kind}:{own}"
 
 
 def _check_versions(ranks: Ranks, versions: dict[str, str]) -> None:

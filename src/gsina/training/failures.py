@@ -28,7 +28,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 #: How the devices say that they are full; there is a class of errors only for some of them.
-FULL = ("out of memory", "can't allocate memory", "not enough memory")
+FULL = ("out of memory", "can't allocate memory", "not enough memory", "STATUS_ALLOC_FAILED")
 
 
 def check_finite(batch: Batch, totals: dict[str, Tensor], epoch: int, step: int) -> None:

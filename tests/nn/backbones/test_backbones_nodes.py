@@ -10,9 +10,10 @@ from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
 import tiny
 from gsina.graphs.task import Task
-from gsina.nn.backbones import GAT, GCN, GPRGNN, SAGE
+from gsina.nn.backbones import BACKBONES, GAT, GCN, GPRGNN, SAGE
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.weighting import weighted_messages
+from gsina.ops.host import as_on_a_device
 
 NODES = Task("multiclass", 6, level="node")
 NETWORKS = ("gcn", "sage", "gat", "gprgnn")
@@ -66,6 +67,33 @@ def test_gcn_normalised_is_pygs() -> None:
     conv.load_state_dict(network.layers[0].conv.state_dict())
     weight = torch.rand(batch.num_edges).double()
     torch.testing.assert_close(weighted(network, batch, weight), weighted(conv, batch, weight))
+
+
+@pytest.mark.parametrize("name", ["gcn", "gat", "gprgnn"])
+def test_self_loops_of_the_graph_make_way_for_those_of_the_network(name: str) -> None:
+    """By PyG, which takes them out; with weights as an argument and on devices, where they stay."""
+    batch = tiny.whole(tiny.ragged())
+    loops = torch.tensor([[0, 3, 3, 5], [0, 3, 3, 5]])
+    edge_index = torch.cat([loops[:, :2], batch.edge_index, loops[:, 2:]], dim=1)
+    weight = torch.rand(edge_index.size(1)).requires_grad_()
+    sizes = {"normalise": True} if name == "gcn" else {}
+    torch.manual_seed(0)
+    network = BACKBONES[name](4, hidden_channels=6, **sizes).eval()
+
+    def gradients(found: torch.Tensor) -> list[torch.Tensor]:
+        given = [weight, *network.parameters()]
+        return [found, *torch.autograd.grad(found.square().sum(), given, materialize_grads=True)]
+
+    plain = network(batch.x, edge_index)
+    with as_on_a_device():
+        torch.testing.assert_close(network(batch.x, edge_index), plain)
+    torch.testing.assert_close(network(batch.x, edge_index, torch.ones_like(weight)), plain)
+    with weighted_messages(network, weight, edge_index):
+        by_hooks = gradients(network(batch.x, edge_index))
+    by_argument = gradients(network(batch.x, edge_index, weight))
+    for one, other in zip(by_hooks, by_argument, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5)
+    assert bool((by_argument[1][edge_index[0] == edge_index[1]] == 0).all())
 
 
 def test_gat_heads() -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gsina.methods import METHODS
+from gsina.nn.backbones import BACKBONES
 from gsina.paper.studies import devices
 from gsina.paper.studies.devices import check_device
 
@@ -27,7 +28,9 @@ def test_the_cpu_passes_in_the_way_of_a_device() -> None:
     assert report["failed"] == []
     assert len(told) == len(report["checks"])
     steps = {one["check"] for one in report["checks"] if one["check"].startswith("a step of")}
-    assert steps == {f"a step of {name}" for name in METHODS if "graph" in METHODS[name].levels}
+    methods = {name for name in METHODS if "graph" in METHODS[name].levels}
+    networks = {f"gsina with {name}" for name in BACKBONES}
+    assert steps == {f"a step of {name}" for name in methods | networks}
     found = {one["check"]: one["found"] for one in report["checks"]}
     assert "a page of" in found["a run with baselines, its report and an explanation"]
     assert {"versions", "hardware", "commit", "device"} <= report.keys()

@@ -16,6 +16,7 @@ from gsina.graphs.task import Task
 from gsina.methods.base import PlainMethod, task_loss
 from gsina.methods.parts.environments import attach_environment
 from gsina.nn.predictor import NetworkSpec, Predictor
+from gsina.ops.host import kept_draws
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def train_reference(
         batch_size: Graphs per step.
     """
     device = next(reference.parameters()).device
-    with torch.random.fork_rng():
+    with kept_draws(device):
         torch.manual_seed(seed)
         shuffle = torch.Generator().manual_seed(seed)
         reference.requires_grad_(True).train()

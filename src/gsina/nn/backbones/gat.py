@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
+from torch_geometric.utils import softmax
 
 from gsina.errors import InputError
 from gsina.nn.backbones.layers import NodeNetwork, make_map
 from gsina.nn.backbones.protocol import Features
 from gsina.nn.norm import BatchNorm
+from gsina.nn.weighting import is_watched
 from gsina.ops.dropout import dropout
+from gsina.ops.host import at_hand
+
+
+class AttentionConv(GATConv):  # type: ignore[misc]
+    """PyG's layer, which can also be given the weights of the messages.
+
+    PyG takes the self-loops of a graph out before it adds one for every node, and how many those
+    are is not known beforehand. With weights, and on devices, they stay, and get no attention.
+    """
+
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        """``[N, in]`` to ``[N, heads * out]``, with weights of the edges ``[E]``."""
+        if weight is None and (at_hand(edge_index) or is_watched(self)):
+            states: Tensor = super().forward(x, edge_index)
+            return states
+        h = self.lin(x).view(-1, self.heads, self.out_channels)
+        nodes = torch.arange(h.size(0), device=h.device)
+        source, target = torch.cat([edge_index, nodes.expand(2, -1)], dim=1)
+        to_source, to_target = ((h * one).sum(-1) for one in (self.att_src, self.att_dst))
+        score = to_source.index_select(0, source) + to_target.index_select(0, target)
+        score = F.leaky_relu(score, self.negative_slope)
+        replaced = F.pad(edge_index[0] == edge_index[1], (0, h.size(0)))
+        score = score.masked_fill(replaced.unsqueeze(1), -torch.inf)
+        share = softmax(score, target, num_nodes=h.size(0))
+        if weight is not None:
+            share = share * F.pad(weight, (0, h.size(0)), value=1.0).to(share.dtype).unsqueeze(1)
+        messages = share.unsqueeze(2) * h.index_select(0, source)
+        heads = torch.zeros_like(h).index_add(0, target, messages.to(h.dtype))
+        states = heads.flatten(1) if self.concat else heads.mean(1)
+        return states + self.bias  # type: ignore[no-any-return]
 
 
 class GAT(NodeNetwork):
@@ -18,7 +51,7 @@ class GAT(NodeNetwork):
 
     Hidden layers put the heads side by side, the last one averages them; batch norm, ELU and
     dropout between. At node level the last layer gives the logits. Categorical features are
-    embedded in front of the first layer.
+    embedded in front of the first layer. Weights of edges multiply what the attention sends.
 
     Args:
         in_channels: Number of node features, or the sizes of categorical ones.
@@ -28,6 +61,8 @@ class GAT(NodeNetwork):
         out_channels: Width of the output; by default H.
         heads: Number of heads.
     """
+
+    weighs_edges = True
 
     def __init__(
         self,
@@ -48,16 +83,20 @@ class GAT(NodeNetwork):
         self.layers = nn.ModuleList()
         self.norms = nn.ModuleList()
         for _ in range(num_layers - 1):
-            self.layers.append(GATConv(width, hidden_channels, heads))
+            self.layers.append(AttentionConv(width, hidden_channels, heads))
             width = hidden_channels * heads
             self.norms.append(BatchNorm(width))
-        self.layers.append(GATConv(width, self.out_channels, heads, concat=False))
+        self.layers.append(AttentionConv(width, self.out_channels, heads, concat=False))
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``.
+
+        ``edge_weight`` ``[E]`` multiplies the messages, after the softmax.
+        """
         h = self.encode(x)
-        h = self.layers[0](h.to(self.layers[0].bias.dtype), edge_index)
+        h = self.layers[0](h.to(self.layers[0].bias.dtype), edge_index, edge_weight)
         for norm, layer in zip(self.norms, list(self.layers)[1:], strict=True):
-            h = layer(dropout(F.elu(norm(h)), self.dropout, self.training), edge_index)
+            h = dropout(F.elu(norm(h)), self.dropout, self.training)
+            h = layer(h, edge_index, edge_weight)
         states: Tensor = h
         return states

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from gsina.nn.backbones.layers import Convolutions, make_map
+from gsina.nn.backbones.layers import Convolutions, make_map, normal_weights
 from gsina.nn.backbones.protocol import Features
 from gsina.nn.neighbours import NeighbourSum
+from gsina.nn.weighting import is_watched
+from gsina.ops.host import at_hand
+from gsina.ops.neighbour_sum import message_sum
 
 
 class SumConv(nn.Module):
@@ -35,10 +38,15 @@ class NormalConv(nn.Module):
         self.encode = nn.Identity() if plain else make_map(in_channels, out_channels)
         self.conv = GCNConv(in_channels if plain else out_channels, out_channels)
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
-        """``[N, in]`` to ``[N, out]``."""
-        h = self.encode(h)
-        states: Tensor = self.conv(h.to(self.conv.lin.weight.dtype), edge_index)
+    def forward(self, h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        """``[N, in]`` to ``[N, out]``, with weights of the edges ``[E]``."""
+        h = self.encode(h).to(self.conv.lin.weight.dtype)
+        if weight is None and (at_hand(edge_index) or is_watched(self.conv)):
+            states: Tensor = self.conv(h, edge_index)
+        else:
+            h = self.conv.lin(h)
+            norm, own = normal_weights(h, edge_index, weight)
+            states = message_sum(h, edge_index, norm) + own * h + self.conv.bias
         return states
 
 
@@ -61,6 +69,8 @@ class GCN(Convolutions):
         normalise: Use PyG's normalised convolution.
     """
 
+    weighs_edges = True
+
     def __init__(
         self,
         in_channels: Features,
@@ -72,14 +82,13 @@ class GCN(Convolutions):
     ) -> None:
         conv = NormalConv if normalise else SumConv
         super().__init__(conv, in_channels, hidden_channels, num_layers, dropout, out_channels)
-        self.weighs_edges = not normalise
 
     def forward(  # type: ignore[override]
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
     ) -> Tensor:
         """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``.
 
-        ``edge_weight`` ``[E]`` multiplies the messages of the plain sum.
+        ``edge_weight`` ``[E]`` multiplies the messages.
         """
         weight = () if edge_weight is None else (edge_weight,)
         return super().forward(x, edge_index, *weight)

@@ -8,10 +8,13 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from gsina.nn.backbones.layers import NodeNetwork
+from gsina.nn.backbones.layers import NodeNetwork, normal_weights
 from gsina.nn.backbones.protocol import Features
 from gsina.nn.encoders import make_encoder
+from gsina.nn.weighting import is_watched
 from gsina.ops.dropout import dropout
+from gsina.ops.host import at_hand
+from gsina.ops.neighbour_sum import message_sum
 
 
 class Propagation(MessagePassing):  # type: ignore[misc]
@@ -25,8 +28,15 @@ class Propagation(MessagePassing):  # type: ignore[misc]
         share[-1] = (1 - restart) ** hops  # all that is left
         self.gamma = nn.Parameter(share)
 
-    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
-        """``[N, C]`` to ``[N, C]``."""
+    def forward(self, h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        """``[N, C]`` to ``[N, C]``, with weights of the edges ``[E]``."""
+        if weight is not None or not (at_hand(edge_index) or is_watched(self)):
+            norm, own = normal_weights(h, edge_index, weight)
+            total = self.gamma[0] * h
+            for share in self.gamma[1:]:
+                h = message_sum(h, edge_index, norm) + own * h
+                total = total + share * h
+            return total
         edges, norm = gcn_norm(edge_index, None, h.size(0), dtype=h.dtype)
         total = self.gamma[0] * h
         for share in self.gamma[1:]:
@@ -56,6 +66,8 @@ class GPRGNN(NodeNetwork):
         propagation_dropout: Dropout between MLP and propagation.
     """
 
+    weighs_edges = True
+
     def __init__(
         self,
         in_channels: Features,
@@ -75,13 +87,21 @@ class GPRGNN(NodeNetwork):
         self.propagation = Propagation(hops, restart)
 
     @property
+    def layers(self) -> list[nn.Module]:
+        """What sends messages."""
+        return [self.propagation]
+
+    @property
     def last_layer(self) -> nn.Module:
         """The layer whose output is propagated."""
         return self.last
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``."""
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """Node states ``[N, out_channels]`` from features ``[N, F]`` and edges ``[2, E]``.
+
+        ``edge_weight`` ``[E]`` multiplies the messages of every hop.
+        """
         h = dropout(F.relu(self.encode_nodes(x)), self.dropout, self.training)
         h = dropout(self.last(h), self.propagation_dropout, self.training)
-        states: Tensor = self.propagation(h, edge_index)
+        states: Tensor = self.propagation(h, edge_index, edge_weight)
         return states

@@ -42,6 +42,30 @@ class NormReLUDropout(nn.Module):
         return dropout(F.relu(self.norm(h)), self.dropout, self.training)
 
 
+def normal_weights(
+    h: Tensor, edge_index: Tensor, weight: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Kipf and Welling's normalised adjacency, with one self-loop for every node.
+
+    Self-loops of the graph stay, and send nothing: how many those are is not known beforehand.
+
+    Args:
+        h: States ``[N, H]``, whose type the result has.
+        edge_index: Edges ``[2, E]``.
+        weight: Weights of the messages ``[E]``, which do not change the degrees.
+
+    Returns:
+        What every edge counts ``[E]``, and every node itself ``[N, 1]``.
+    """
+    source, target = edge_index
+    proper = (source != target).to(h.dtype)
+    degree = h.new_ones(h.size(0)).scatter_add(0, target, proper)
+    root = degree.rsqrt()
+    norm = proper * root.index_select(0, source) * root.index_select(0, target)
+    norm = norm if weight is None else norm * weight.to(h.dtype)
+    return norm, degree.reciprocal().unsqueeze(1)
+
+
 class NodeNetwork(BackboneModule):
     """How the node-level networks end.
 

@@ -115,8 +115,10 @@ class PNALayer(MultiAggregation):
 
     def _copies(self, weight: Tensor, but: tuple[str, ...] = ("std",)) -> Tensor:
         """Sum ``[H, H]`` of the matrices ``[H, A, H]`` that are all applied to the same state."""
-        kept = [a for a, name in enumerate(self.aggregators) if name not in but]
-        return weight[:, kept].sum(1)
+        # A list as index would be copied to the device, which is then waited for.
+        named = zip(self.aggregators, weight.unbind(1), strict=True)
+        kept = [matrix for name, matrix in named if name not in but]
+        return torch.stack(kept, 1).sum(1) if kept else torch.zeros_like(weight[:, 0])
 
     def _constant(self, weight: Tensor) -> Tensor | float:
         """What ``std`` adds ``[H]`` where it is that of no message, or of equal ones."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +22,7 @@ from gsina.graphs.dataset import Dataset
 from gsina.graphs.packed import PackedGraphs
 from gsina.graphs.task import Task
 from gsina.methods import METHODS, Method, build_method
+from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
 from gsina.ops.host import as_on_a_device
 from gsina.ops.soft_top_r import soft_top_r
@@ -74,7 +76,9 @@ def _checks(device: torch.device, graphs: PackedGraphs) -> Iterator[tuple[str, d
     }
     for name, entry in METHODS.items():
         if "graph" in entry.levels:
-            jobs[f"a step of {name}"] = lambda name=name: _step(device, graphs, name)  # type: ignore[misc]
+            jobs[f"a step of {name}"] = partial(_step, device, graphs, name)
+    for backbone in BACKBONES:
+        jobs[f"a step of gsina with {backbone}"] = partial(_step, device, graphs, "gsina", backbone)
     jobs |= {
         "a resumed run is the uninterrupted one": lambda: _resume(device, graphs),
         "the CPU predicts the same": lambda: _predictions(device, graphs),
@@ -129,18 +133,20 @@ def _home(device: torch.device, graphs: PackedGraphs) -> tuple[bool, str]:
     return same, "they fit" if placed.x.device == device else "they do not fit, and stay here"
 
 
-def _make(name: str, device: torch.device, **options: Any) -> Method:
+def _make(name: str, device: torch.device, backbone: str = "gin", **options: Any) -> Method:
     torch.manual_seed(0)
-    sizes = {"hidden_channels": 32, "dropout": 0.0}
-    return build_method(name, NetworkSpec("gin", 4, 1, sizes), TASK, options).to(device)
+    sizes = {"hidden_channels": 32} | ({} if backbone == "spmotifnet" else {"dropout": 0.0})
+    return build_method(name, NetworkSpec(backbone, 4, 1, sizes), TASK, options).to(device)
 
 
-def _step(device: torch.device, graphs: PackedGraphs, name: str) -> tuple[bool, str]:
+def _step(
+    device: torch.device, graphs: PackedGraphs, name: str, backbone: str = "gin"
+) -> tuple[bool, str]:
     """The loss without noise is the CPU's, and a step waits for nothing that is not listed."""
     options = {"noise": 0.0} if name == "gsina" else {}
     losses = []
     for place, way in ((torch.device("cpu"), nullcontext()), (device, _way_of(device))):
-        method = _make(name, place, **options)
+        method = _make(name, place, backbone, **options)
         batch = graphs.batch(torch.arange(len(graphs))).to(place)
         method.eval()
         with way:
