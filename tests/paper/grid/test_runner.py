@@ -23,7 +23,6 @@ from gsina.paper.report.table_page import markdown
 from gsina.paper.tables import TABLES, make_table
 from gsina.paper.tables.gsat import spmotif
 from gsina.paper.tables.table import Cell, Table
-from gsina.runs.defaults import file_recipe
 from gsina.runs.job import Job, identity
 from gsina.runs.published import default_recipe
 from gsina.runs.recipe import Recipe
@@ -393,22 +392,3 @@ def test_locks_that_nobody_holds_are_removed(tmp_path):
         results.clear_locks()
         assert held.exists()
     assert not left.exists()
-
-
-def test_parts_of_users_files_are_compared_as_by_gsina_train(tmp_path: Path) -> None:
-    lines = [
-        json.dumps({"nodes": 3 + i % 4, "edges": [[0, 1], [1, 2]], "label": i % 2})
-        for i in range(40)
-    ]
-    (tmp_path / "graphs.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    expected = {("erm", True): {"network", "trees"}, ("gsat", False): set()}
-    expected |= {("gsina", True): {"network", "trees", "erm"}, ("gsina", False): {"erm"}}
-    for (method, trees), names in expected.items():
-        recipe = file_recipe(
-            "graphs", (tmp_path / "graphs.jsonl",), {}, method=method, trees=trees, epochs=1
-        )
-        results = Results(tmp_path / f"{method}-{trees}")
-        run_job(Job(recipe, 0), results)
-        found = results.load(Job(recipe, 0))
-        assert found is not None
-        assert {*found["baselines"].get("metrics", {})} - {"model"} == names
