@@ -37,6 +37,7 @@ from gsina.nn.backbones.ranges import check_ranges
 from gsina.nn.predictor import NetworkSpec
 from gsina.runs.data import TAGS, Data, FileData, NamedData, NamedPart, Part, tag_of
 from gsina.runs.options import changed_options, check_options
+from gsina.training.devices import check_precision
 from gsina.training.loop import Settings
 from gsina.training.selection import SELECTIONS, make_selection
 
@@ -75,7 +76,7 @@ class OptimiserPart(Part):
     plateau_patience: int | None = Field(default=None, ge=1)
     algorithm: Literal["adam", "adamw"] = "adam"
     neighbours: tuple[int, ...] | None = None
-    precision: Literal["float32", "bf16"] = "float32"
+    precision: Annotated[str, AfterValidator(check_precision)] = "float32"
     class_weight: Annotated[str | dict[str, float] | None, AfterValidator(check_class_weight)] = (
         None
     )

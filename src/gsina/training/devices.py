@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gsina.errors import InputError
+from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import Known, PackedGraphs
 
@@ -24,6 +24,8 @@ WAITING = {
 }
 #: Training graphs live on the device if they take no more than this share of its free memory.
 RESIDENT_SHARE = 0.5
+#: In what numbers a training step is computed.
+PRECISIONS = ("float32", "bf16")
 #: What a user may name, for messages and help.
 NAMES = "auto, cpu, cuda (or cuda:1), mps or xpu"
 
@@ -70,6 +72,16 @@ def choose_device(name: str | torch.device = "cpu") -> torch.device:
         f"torch {torch.__version__} finds no device {wanted} here, only {', '.join(there)}; choose "
         f"one of these{more}."
     )
+
+
+def check_precision(name: str) -> str:
+    """A precision, or one sentence why it is none."""
+    if name in ("fp16", "float16"):
+        raise InputError(
+            f"got precision {name!r}, in which small gradients vanish unless the loss is scaled, "
+            "and that is not built; choose bf16, which needs none, or float32."
+        )
+    return check_name(name, PRECISIONS, "precision")
 
 
 def device_of(module: torch.nn.Module) -> torch.device:

@@ -35,7 +35,7 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
-from gsina.training.devices import Home, device_of, set_generator_states
+from gsina.training.devices import Home, check_precision, device_of, set_generator_states
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
 from gsina.training.failures import (
@@ -93,7 +93,6 @@ class Settings:
     recompute: bool = False
 
 
-PRECISIONS = ("float32", "bf16")
 ALGORITHMS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
@@ -153,7 +152,7 @@ def fit(
     """
     if len(dataset.train) == 0:
         raise InputError(f"the train split of {dataset.name} has no graphs, expected at least one.")
-    check_name(settings.precision, PRECISIONS, "precision")
+    check_precision(settings.precision)
     ranks = ranks or Ranks()
     check_sizes(ranks, dataset.name, len(dataset.train), settings.batch_size)
     replica = None if ranks.alone else Replica(method, ranks)
