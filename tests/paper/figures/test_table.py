@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,13 @@ def test_a_sample_is_no_measure_of_the_whole_and_waiting_is_no_work(tmp_path) ->
     start = work_clock()
     time.sleep(0.3)
     assert work_clock() - start < 0.2
+
+
+def test_rows_without_a_run_and_without_the_papers_number_are_left_out(tmp_path) -> None:
+    table = replace(make_table("explanations"), cells=make_table("explanations").cells[:3])
+    text = markdown(table, Results(tmp_path))
+    assert "| GSINA" not in text
+    assert "Cells not run yet: 3 of 3" in text
 
 
 def test_measured_times_stand_where_nothing_was_run(tmp_path, table) -> None:

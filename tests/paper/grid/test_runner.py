@@ -305,6 +305,9 @@ def test_a_training_counts_once_for_all_that_explain_its_model(tmp_path, table, 
     assert estimate([*both, Job(recipe, 2, "evidence,random")], results)[0] == 2 * training + 9
     model_folder(recipe, 1).mkdir(parents=True)
     assert estimate(both, results)[0] == 8  # it is there
+    other = table.cells[1].recipe  # of which no training is known, and then one of another study
+    results.save(Job(other, 0), fake(Job(other, 0), 0.5))
+    assert estimate([Job(other, 1, "evidence,random")], results)[0] == training + 1
     assert estimate([Job(recipe, 1, "pieces")], results) == (0, [Job(recipe, 1, "pieces")])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gsina.paper.report.summaries import Summary
 from gsina.paper.studies.evidence import STUDIES
 from gsina.paper.tables import make_table
 from gsina.runs.job import Job
@@ -43,3 +44,12 @@ def test_jobs_name_a_study() -> None:
         for cell in make_table(name).cells:
             assert cell.explainer is not None
             assert cell.explainer.partition(",")[0] in STUDIES
+
+
+def test_times_are_shown_in_milliseconds() -> None:
+    table = make_table("explanations")
+    metrics = {"test": {"evidence_roc_auc": 0.5, "evidence_seconds": 0.0125}}
+    found = Summary(table.cells[0], {0: 50.0}, ({"metrics": metrics},))
+    (column,) = (one for one in table.extra if one.metric == "evidence_seconds")
+    assert column.label == "milliseconds per graph"
+    assert found.further(column) == (12.5, None)

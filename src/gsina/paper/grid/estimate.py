@@ -35,7 +35,7 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
     """Median time of finished work by name: of trainings, and of explaining a trained model.
 
     A training goes by its recipe and by its kind; so does an explanation, with the whole name of
-    its explainer and with the first word of it.
+    its explainer and with the first word of it, which also go alone: for data without any.
     """
     times: dict[str, list[float]] = {}
     trained: set[str] = set()
@@ -54,7 +54,7 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
         names = {kind, exact}
         if explaining is not None:
             for one in (explainer, explainer.partition(",")[0]):
-                for name in {f"{kind} {one}", f"{exact} {one}"}:
+                for name in {f"{kind} {one}", f"{exact} {one}", one}:
                     times.setdefault(name, []).append(explaining)
         if training is not None and f"{exact} {seed}" not in trained:
             trained.add(f"{exact} {seed}")  # all explainers of a model tell of one training
@@ -100,15 +100,12 @@ class Times:
     def _explaining(self, job: Job) -> float | None:
         assert job.explainer is not None
         whole, first = job.explainer, job.explainer.partition(",")[0]
-        return next(
-            (
-                self.known[f"{name} {explainer}"]
-                for explainer in (whole, first)
-                for name in (_exact(job), kind_name(job.recipe))
-                if f"{name} {explainer}" in self.known
-            ),
-            None,
-        )
+        names = [
+            f"{name} {explainer}"
+            for explainer in (whole, first)
+            for name in (_exact(job), kind_name(job.recipe))
+        ]
+        return next((self.known[name] for name in [*names, whole] if name in self.known), None)
 
 
 def estimate(jobs: Sequence[Job], results: Results) -> tuple[float, list[Job]]:

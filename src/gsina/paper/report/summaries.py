@@ -47,7 +47,8 @@ class Summary:
         tests = [_scores(result, self.cell) for result in self.results]
         if not tests or any(test.get(extra.metric) is None for test in tests):
             return None
-        values = np.array([test[extra.metric] for test in tests]) * (100 if extra.percent else 1)
+        factor = 100 if extra.percent else extra.times
+        values = np.array([test[extra.metric] for test in tests]) * factor
         return float(values.mean()), float(values.std(ddof=int(self.sample_std))) if len(
             values
         ) > 1 else None

@@ -61,11 +61,12 @@ class Cell:
 
 
 class ExtraColumn(NamedTuple):
-    """A further test metric of the same runs, as one more column."""
+    """A further test metric of the same runs, as one more column: in percent, or times a number."""
 
     metric: str
     label: str
     percent: bool = True
+    times: float = 1.0
 
 
 @dataclass(frozen=True)
