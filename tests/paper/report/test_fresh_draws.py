@@ -45,9 +45,18 @@ def test_the_table_has_a_lead_over_every_other_method() -> None:
             *(summary("GSINA", draw, {0: 80.0, 1: 82.0}, 0.9) for draw in draws),
             *(summary("plain network", draw, {0: 79.0, 1: 80.0}) for draw in draws),
             summary("GSINA", "b = 0.5, draw 0", {0: 10.0}, 0.1),
+            summary("GSINA", "b = 0.9, draw 2027", {0: 70.0}, 0.7),
+            summary("plain network", "b = 0.9, draw 2027", {0: 66.0}),
         ]
     )
-    gsina, plain = rows
+    gsina, plain = rows[:2]
+    assert [row[:2] for row in rows[2:4]] == [["GSINA", "b = 0.9"], ["plain network", "b = 0.9"]]
+    assert [row[1:3] for row in rows[4:]] == [
+        ["all three", "78.8 ± 4.5"],
+        ["all three", "76.8 ± 5.4"],
+    ]
+    assert rows[5][6].startswith("+2.0 ± ")
+    assert "5 seeds" in rows[5][6]
     assert gsina[:3] == ["GSINA", "b = 0.5", "81.0 ± 1.0"]
     assert gsina[3:] == ["90.0 ± 0.0", "90.0 ± 0.0", "4", ""]
     assert plain[:6] == ["plain network", "b = 0.5", "79.5 ± 0.5", "", "", "4"]

@@ -12,6 +12,8 @@ from gsina.paper.tables.recommended import BIASES, FRESH
 
 #: Apart enough for seeds of different draws to stay apart.
 STEP = 1000
+#: The column that has the runs of all.
+ALL = "all three"
 
 
 def joined(summaries: Sequence[Summary], columns: dict[str, str]) -> list[Summary]:
@@ -41,16 +43,19 @@ def joined(summaries: Sequence[Summary], columns: dict[str, str]) -> list[Summar
 
 
 def fresh_draws(summaries: Sequence[Summary]) -> list[list[str]]:
-    """Rows of a table: method, bias, accuracy, explanation, runs, and GSINA's lead over it."""
+    """Rows of a table: method, bias, accuracy, explanation, runs, and GSINA's lead over it.
+
+    The last rows have the runs at all biases, so that one test answers for all three.
+    """
     names = {f"b = {bias}, draw {draw}": f"b = {bias}" for bias in BIASES for draw in FRESH}
-    together = joined(summaries, names)
+    together = joined(summaries, names) + joined(summaries, dict.fromkeys(names, ALL))
     leads = {
         (one.against, one.column): in_words(one)
         for other in dict.fromkeys(one.cell.row for one in together)
         for one in compare(together, "GSINA", other)
         if other != "GSINA"
     }
-    order = list(dict.fromkeys(names.values()))
+    order = [*dict.fromkeys(names.values()), ALL]
     return [
         [
             one.cell.row,

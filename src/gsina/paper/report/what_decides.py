@@ -170,7 +170,7 @@ def _ranking(summaries: Sequence[Summary]) -> str:
     heads = ("", "data", "accuracy", *(one.label for one in EXPLANATIONS), "runs", "GSINA's lead")
     return (
         "### Is the recommended recipe ahead, all methods tuned alike?\n\n"
-        "Both fresh draws together; runs are paired by draw and seed.\n\n"
+        "Both fresh draws together; runs are paired by draw and seed, at the end also by bias.\n\n"
         + markdown_table(heads, rows)
     )
 
