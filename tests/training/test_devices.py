@@ -232,6 +232,8 @@ def test_an_apple_device_says_how_much_memory_is_left(monkeypatch: pytest.Monkey
     )
     monkeypatch.setattr(devices, "module_of", lambda device: shared)
     assert free_memory(torch.device("mps")) == 700
+    del shared.recommended_max_memory  # not in torch 2.4
+    assert free_memory(torch.device("mps")) == 0
 
 
 def test_processes_talk_by_what_their_devices_know(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,8 @@ def free_memory(device: torch.device) -> int:
     """Bytes of the device's memory that are free now; 0 if the device does not say."""
     module = module_of(device)
     if device.type == "mps":  # which shares the memory of the host, and says how much it may take
-        return int(module.recommended_max_memory() - module.driver_allocated_memory())
+        most = getattr(module, "recommended_max_memory", None)
+        return 0 if most is None else int(most() - module.driver_allocated_memory())
     ask = getattr(module, "mem_get_info", None)
     return 0 if ask is None else int(ask(device)[0])
 
