@@ -172,7 +172,7 @@ def test_draws_are_those_of_the_cpu() -> None:
     "task", [Task("multiclass", 3), Task("binary", 1), Task("regression", 1, "rmse")]
 )
 def test_a_forest_has_no_float64(task: Task) -> None:
-    """It is beside the network in the default for molecules."""
+    """It is beside the network in the default for molecules with counts of fingerprints."""
     forest = Forest(2, 6, 1, task).to("meta")
     with as_on_a_device("mps"), Watch():
         assert forest(torch.zeros(4, 5, device="meta")).dtype == torch.float32

@@ -86,3 +86,4 @@ def test_progress_is_a_bar_in_a_notebook_and_a_log_elsewhere(
         GraphClassifier(**FEW, verbose=True).fit(graphs, labels)
     assert caplog.text == ""
     assert any(bar.startswith("2/2  loss") for bar in bars)
+    assert bars[-1] == "1 of 1"  # trees

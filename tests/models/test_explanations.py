@@ -249,6 +249,24 @@ def test_pygs_explainers_on_nodes(backbone: str) -> None:
     assert seen["gsina"] == data.num_edges  # its weights are shared out over the whole graph
 
 
+def test_a_node_sees_as_far_as_its_layers_reach() -> None:
+    """GPR-GNN makes ten hops in one layer."""
+    made, path = model("erm", NODES, "gprgnn"), torch.arange(20)
+    data = Data(
+        x=torch.randn(20, tiny.FEATURES),
+        edge_index=torch.stack([path[1:], path[:-1]]),
+    )
+    moved = []
+    for node in (10, 11):
+        other = data.clone()
+        other.x[node] += 10
+        change = made.predict(other).logits[0] - made.predict(data).logits[0]
+        moved.append(bool(change.abs().max() > 0))
+    assert moved == [True, False]
+    found = made.explain(data, QUICK, index=0)
+    assert int(data.edge_index[0, found.edge_mask > 0].max()) == 10
+
+
 def test_a_mask_on_categories_is_refused() -> None:
     spec = NetworkSpec("ogb-gin", (5, 3), (2,), {"hidden_channels": 8})
     made = Architecture.of("gsina", {}, spec)

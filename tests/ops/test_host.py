@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from gsina.ops.host import as_on_a_device, at_hand, count_members, kept_draws, widest
+from gsina.ops.host import as_on_a_device, at_hand, count_members, kept_generators, widest
 
 
 def test_numbers_of_the_cpu_are_at_hand() -> None:
@@ -42,13 +42,6 @@ def test_an_intel_gpu_is_asked_for_float64(monkeypatch: pytest.MonkeyPatch, ther
     assert widest(place) == (torch.float64 if there else torch.float32)
 
 
-def test_draws_inside_leave_no_trace() -> None:
-    before = torch.get_rng_state()
-    with kept_draws(torch.device("cpu")):
-        torch.rand(3)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
 def test_the_state_of_the_gpu_that_computes_is_kept_and_of_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -60,6 +53,25 @@ def test_the_state_of_the_gpu_that_computes_is_kept_and_of_no_other(
 
     monkeypatch.setattr(torch.cuda, "get_rng_state", get)
     monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: asked.append(device))
-    with kept_draws(torch.device("cuda:1")):
+    with kept_generators(torch.device("cuda:1")):
         pass
     assert asked == [torch.device("cuda:1")] * 2
+
+
+def test_the_state_of_an_apple_device_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``torch.manual_seed`` reseeds it, too; there is one, so that its functions take no device."""
+    there = torch.Generator().manual_seed(0)
+    apple = SimpleNamespace(get_rng_state=there.get_state, set_rng_state=there.set_state)
+    monkeypatch.setattr(torch, "mps", apple)
+    before = there.get_state()
+    with kept_generators(torch.device("mps")):
+        there.manual_seed(7)
+    assert torch.equal(there.get_state(), before)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "meta"])
+def test_devices_without_generators_of_their_own(kind: str) -> None:
+    before = torch.get_rng_state()
+    with kept_generators(torch.device(kind)):
+        torch.manual_seed(7)
+    assert torch.equal(torch.get_rng_state(), before)

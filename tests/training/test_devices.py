@@ -15,6 +15,8 @@ from gsina.errors import InputError
 from gsina.graphs.batch import Batch
 from gsina.methods import build_method
 from gsina.nn.predictor import NetworkSpec
+from gsina.ops import host
+from gsina.ops.host import generator_states, kept_generators, set_generator_states
 from gsina.training import Settings, devices, distributed, fit, make_selection
 from gsina.training.checkpoint import Checkpoint, load_checkpoint, rng_states, save_checkpoint
 from gsina.training.devices import (
@@ -25,9 +27,6 @@ from gsina.training.devices import (
     device_name,
     device_of,
     free_memory,
-    generator_states,
-    kept_generators,
-    set_generator_states,
 )
 from gsina.training.distributed import Ranks
 
@@ -73,7 +72,8 @@ class Accelerator:
 @pytest.fixture
 def accelerator(monkeypatch: pytest.MonkeyPatch) -> Accelerator:
     found = Accelerator()
-    monkeypatch.setattr(devices, "_module", lambda device: found)
+    for room in (devices, host):
+        monkeypatch.setattr(room, "module_of", lambda device: found)
     return found
 
 
@@ -230,8 +230,10 @@ def test_an_apple_device_says_how_much_memory_is_left(monkeypatch: pytest.Monkey
     shared = SimpleNamespace(
         recommended_max_memory=lambda: 1000, driver_allocated_memory=lambda: 300
     )
-    monkeypatch.setattr(devices, "_module", lambda device: shared)
+    monkeypatch.setattr(devices, "module_of", lambda device: shared)
     assert free_memory(torch.device("mps")) == 700
+    del shared.recommended_max_memory  # not in torch 2.4
+    assert free_memory(torch.device("mps")) == 0
 
 
 def test_processes_talk_by_what_their_devices_know(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,8 @@ def train(
             "--trees/--no-trees",
             help="Let boosted trees on the features of whole molecules (--features), or on "
             "descriptors of other graphs, answer beside the network, and a forest on counts of "
-            "fingerprints; the mean counts. By default for all but nodes and named datasets.",
+            "fingerprints; the mean counts. By default for all but nodes, "
+            "molecules without features and named datasets.",
             show_default=False,
         ),
     ] = None,

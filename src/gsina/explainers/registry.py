@@ -19,7 +19,7 @@ from gsina.explainers.graphmask import GraphMask
 from gsina.explainers.pg_explainer import PGExplainer
 from gsina.graphs.packed import PackedGraphs
 from gsina.methods.base import Method
-from gsina.ops.host import kept_draws
+from gsina.ops.host import kept_generators
 
 __all__ = ["EXPLAINERS", "Explainer", "explain_split", "make_explainer", "sample_graphs"]
 
@@ -91,7 +91,7 @@ def explain_split(
     if len(chosen) == 0:
         raise InputError("got a split without graphs, expected at least one to explain.")
     model = FrozenModel(method)
-    with kept_draws(model.device):
+    with kept_generators(model.device):
         torch.manual_seed(seed)
         scores = make_explainer(explainer).explain(model, chosen, train, progress)
     if chosen.reverse is None:

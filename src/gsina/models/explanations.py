@@ -128,8 +128,12 @@ def _nodes(index: int | Sequence[int] | Tensor) -> Tensor:
 
 
 def hops(method: Method) -> int:
-    """How many steps along edges an answer can see: the layers that send messages."""
-    return sum(isinstance(one, (MessagePassing, NeighbourSum)) for one in method.modules())
+    """How many steps along edges an answer can see.
+
+    A layer that sends messages makes one, or as many as it says by ``hops``.
+    """
+    layers = (one for one in method.modules() if isinstance(one, (MessagePassing, NeighbourSum)))
+    return sum(getattr(layer, "hops", 1) for layer in layers)
 
 
 def only_around(explanation: Explanation, index: Tensor, steps: int) -> None:

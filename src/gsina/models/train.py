@@ -34,9 +34,10 @@ from gsina.models.shortcuts import shortcut_weights
 from gsina.models.uncertainty.fit import with_uncertainty
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
+from gsina.ops.host import kept_generators
 from gsina.training.checkpoint import FILE as CHECKPOINT
 from gsina.training.checkpoint import read_progress
-from gsina.training.devices import choose_device, kept_generators
+from gsina.training.devices import choose_device
 from gsina.training.distributed import Ranks
 from gsina.training.loop import Progress, fit
 from gsina.training.versions import versions

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+#: Devices without a generator of their own.
+PLAIN = ("cpu", "meta")
 #: The kind of device that the CPU stands for.
 _elsewhere = ""
 
@@ -58,15 +60,58 @@ def as_on_a_device(kind: Literal["cuda", "mps"] = "cuda") -> Iterator[None]:
         _elsewhere = before
 
 
-@contextmanager
-def kept_draws(device: torch.device) -> Iterator[None]:
-    """Put torch's random state back at the end: the host's, and that of a GPU that computes.
+def module_of(device: torch.device) -> Any:
+    """Torch's module for a kind of device, such as ``torch.cuda``."""
+    return getattr(torch, device.type)
 
-    By itself torch keeps the state of every GPU of the machine, and warns where there are several.
+
+def generator_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of torch's generators that a training on the device draws from, by kind."""
+    states = {"torch": torch.get_rng_state()}
+    if device.type not in PLAIN:
+        states[device.type] = _get_state(device)
+    return states
+
+
+def set_generator_states(device: torch.device, states: dict[str, Tensor], seed: int) -> None:
+    """Put back what :func:`generator_states` gave, perhaps on another device.
+
+    Args:
+        device: Where training goes on.
+        states: The states.
+        seed: Seeds the generator of a device that was not there before.
     """
-    there = device.type in ("cuda", "xpu")
-    with torch.random.fork_rng([device] if there else [], device_type=device.type):
+    torch.set_rng_state(states["torch"])
+    if device.type in PLAIN:
+        return
+    if device.type in states:
+        _set_state(device, states[device.type])
+    else:
+        module_of(device).manual_seed(seed)
+
+
+@contextmanager
+def kept_generators(device: torch.device) -> Iterator[None]:
+    """Put the generators back at the end, those of the CPU and of the device."""
+    states = generator_states(device)
+    try:
         yield
+    finally:
+        set_generator_states(device, states, 0)
+
+
+def _get_state(device: torch.device) -> Tensor:
+    module = module_of(device)
+    found = module.get_rng_state() if device.type == "mps" else module.get_rng_state(device)
+    return found.cpu()  # type: ignore[no-any-return]
+
+
+def _set_state(device: torch.device, state: Tensor) -> None:
+    module = module_of(device)
+    if device.type == "mps":
+        module.set_rng_state(state)
+    else:
+        module.set_rng_state(state, device)
 
 
 def widest(device: torch.device) -> torch.dtype:

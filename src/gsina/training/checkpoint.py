@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from gsina.errors import InputError, reason_of
 from gsina.files import load_tensors, save_tensors
-from gsina.training.devices import generator_states
+from gsina.ops.host import generator_states
 
 FORMAT = 1
 #: What the optimisers of the loop, which are kinds of Adam, keep of every weight.

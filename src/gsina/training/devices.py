@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from gsina.errors import InputError, check_name
 from gsina.graphs.batch import Batch
 from gsina.graphs.packed import Known, PackedGraphs
+from gsina.ops.host import module_of
 
 #: Kinds of accelerators, the one that ``auto`` prefers first.
 ACCELERATORS = ("cuda", "xpu", "mps")
@@ -93,52 +90,18 @@ def device_name(device: torch.device) -> str | None:
     """What the accelerator calls itself; ``None`` for the CPU."""
     if device.type == "cpu":
         return None
-    name = getattr(_module(device), "get_device_name", None)
+    name = getattr(module_of(device), "get_device_name", None)
     return device.type if name is None else str(name(device))
 
 
 def free_memory(device: torch.device) -> int:
     """Bytes of the device's memory that are free now; 0 if the device does not say."""
-    module = _module(device)
+    module = module_of(device)
     if device.type == "mps":  # which shares the memory of the host, and says how much it may take
-        return int(module.recommended_max_memory() - module.driver_allocated_memory())
+        most = getattr(module, "recommended_max_memory", None)
+        return 0 if most is None else int(most() - module.driver_allocated_memory())
     ask = getattr(module, "mem_get_info", None)
     return 0 if ask is None else int(ask(device)[0])
-
-
-def generator_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of torch's generators that a training on the device draws from, by kind."""
-    states = {"torch": torch.get_rng_state()}
-    if device.type != "cpu":
-        states[device.type] = _get_state(device)
-    return states
-
-
-def set_generator_states(device: torch.device, states: dict[str, Tensor], seed: int) -> None:
-    """Put back what :func:`generator_states` gave, perhaps on another device.
-
-    Args:
-        device: Where training goes on.
-        states: The states.
-        seed: Seeds the generator of a device that was not there before.
-    """
-    torch.set_rng_state(states["torch"])
-    if device.type == "cpu":
-        return
-    if device.type in states:
-        _set_state(device, states[device.type])
-    else:
-        _module(device).manual_seed(seed)
-
-
-@contextmanager
-def kept_generators(device: torch.device) -> Iterator[None]:
-    """Put the generators back at the end, those of the CPU and of the device."""
-    states = generator_states(device)
-    try:
-        yield
-    finally:
-        set_generator_states(device, states, 0)
 
 
 class Home:
@@ -176,21 +139,3 @@ def _count(kind: str) -> int:
         return int(torch.backends.mps.is_available())
     module = getattr(torch, kind, None)
     return int(module.device_count()) if module is not None and module.is_available() else 0
-
-
-def _module(device: torch.device) -> Any:
-    return getattr(torch, device.type)
-
-
-def _get_state(device: torch.device) -> Tensor:
-    module = _module(device)
-    found = module.get_rng_state() if device.type == "mps" else module.get_rng_state(device)
-    return found.cpu()  # type: ignore[no-any-return]
-
-
-def _set_state(device: torch.device, state: Tensor) -> None:
-    module = _module(device)
-    if device.type == "mps":
-        module.set_rng_state(state)
-    else:
-        module.set_rng_state(state, device)

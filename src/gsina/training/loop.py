@@ -23,6 +23,7 @@ from gsina.listeners import Listener
 from gsina.listeners.log import LOG, LogFile
 from gsina.methods.base import Method, settings_text
 from gsina.nn.recompute import recomputed
+from gsina.ops.host import set_generator_states
 from gsina.training.averaging import Average
 from gsina.training.checkpoint import (
     FILE,
@@ -35,7 +36,7 @@ from gsina.training.checkpoint import (
     rng_states,
     save_checkpoint,
 )
-from gsina.training.devices import Home, check_precision, device_of, set_generator_states
+from gsina.training.devices import Home, check_precision, device_of
 from gsina.training.distributed import Ranks, Replica, check_sizes, reseed
 from gsina.training.evaluate import evaluation_size, predict, score
 from gsina.training.failures import (

@@ -11,6 +11,7 @@ from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 import tiny
 from gsina.graphs.task import Task
 from gsina.nn.backbones import BACKBONES, GAT, GCN, GPRGNN, SAGE
+from gsina.nn.backbones.layers import normal_weights
 from gsina.nn.predictor import NetworkSpec, embed
 from gsina.nn.weighting import weighted_messages
 from gsina.ops.host import as_on_a_device
@@ -94,6 +95,17 @@ def test_self_loops_of_the_graph_make_way_for_those_of_the_network(name: str) ->
     for one, other in zip(by_hooks, by_argument, strict=True):
         torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5)
     assert bool((by_argument[1][edge_index[0] == edge_index[1]] == 0).all())
+
+
+@pytest.mark.parametrize("neighbours", [2, 300, 601])
+def test_degrees_of_bf16_are_not_rounded(neighbours: int) -> None:
+    """bf16 has no whole number between 256 and 258; only what comes out has its type."""
+    edge_index = torch.stack([torch.arange(neighbours) + 1, torch.zeros(neighbours).long()])
+    h, weight = torch.rand(neighbours + 1, 2), torch.rand(neighbours)
+    wide = normal_weights(h, edge_index, weight)
+    narrow = normal_weights(h.bfloat16(), edge_index, weight)
+    for one, other in zip(narrow, wide, strict=True):
+        assert torch.equal(one, other.bfloat16())
 
 
 def test_gat_heads() -> None:

@@ -16,7 +16,7 @@ from gsina.graphs.task import Task
 from gsina.methods.base import PlainMethod, task_loss
 from gsina.methods.parts.environments import attach_environment
 from gsina.nn.predictor import NetworkSpec, Predictor
-from gsina.ops.host import kept_draws
+from gsina.ops.host import kept_generators
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def train_reference(
         batch_size: Graphs per step.
     """
     device = next(reference.parameters()).device
-    with kept_draws(device):
+    with kept_generators(device):
         torch.manual_seed(seed)
         shuffle = torch.Generator().manual_seed(seed)
         reference.requires_grad_(True).train()

@@ -28,6 +28,11 @@ class Propagation(MessagePassing):  # type: ignore[misc]
         share[-1] = (1 - restart) ** hops  # all that is left
         self.gamma = nn.Parameter(share)
 
+    @property
+    def hops(self) -> int:
+        """How many steps along edges it makes."""
+        return len(self.gamma) - 1
+
     def forward(self, h: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
         """``[N, C]`` to ``[N, C]``, with weights of the edges ``[E]``."""
         if weight is not None or not (at_hand(edge_index) or is_watched(self)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -58,12 +59,13 @@ def normal_weights(
         What every edge counts ``[E]``, and every node itself ``[N, 1]``.
     """
     source, target = edge_index
-    proper = (source != target).to(h.dtype)
-    degree = h.new_ones(h.size(0)).scatter_add(0, target, proper)
+    wide = torch.promote_types(h.dtype, torch.float32)  # bf16 cannot count beyond 256
+    proper = (source != target).to(wide)
+    degree = h.new_ones(h.size(0), dtype=wide).scatter_add(0, target, proper)
     root = degree.rsqrt()
     norm = proper * root.index_select(0, source) * root.index_select(0, target)
-    norm = norm if weight is None else norm * weight.to(h.dtype)
-    return norm, degree.reciprocal().unsqueeze(1)
+    norm = norm if weight is None else norm * weight.to(wide)
+    return norm.to(h.dtype), degree.reciprocal().unsqueeze(1).to(h.dtype)
 
 
 class NodeNetwork(BackboneModule):

@@ -24,7 +24,7 @@ from gsina.graphs.task import Task
 from gsina.methods import METHODS, Method, build_method
 from gsina.nn.backbones import BACKBONES
 from gsina.nn.predictor import NetworkSpec
-from gsina.ops.host import as_on_a_device
+from gsina.ops.host import as_on_a_device, kept_generators
 from gsina.ops.soft_top_r import soft_top_r
 from gsina.runs.names import BASELINES, REPORT
 from gsina.runs.provenance import provenance
@@ -32,7 +32,7 @@ from gsina.runs.published import default_recipe
 from gsina.runs.run import run
 from gsina.runs.trained import load_model
 from gsina.training import Settings, fit, make_selection, predict
-from gsina.training.devices import WAITING, Home, free_memory, kept_generators
+from gsina.training.devices import WAITING, Home, free_memory
 
 TASK = Task("multiclass", 3)
 #: Largest error of a mean, and of a loss relative to the CPU's.
