@@ -82,7 +82,7 @@ def test_the_graph_alone_and_trees_without_features(gsina, tmp_path):
     assert refused.exit_code == 2
     assert "boosted trees need features of whole molecules" in refused.stderr
     named = gsina("train", "spmotif", "--trees", "--out", "other")
-    assert "--trees need features of whole molecules" in named.stderr
+    assert "--trees are for your own files and for the TU collection" in named.stderr
 
 
 def test_other_data_have_no_features_of_molecules(gsina, tmp_path):

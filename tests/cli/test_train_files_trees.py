@@ -52,3 +52,4 @@ def test_trees_are_not_for_nodes(gsina, tmp_path):
     done = gsina("train", *files, "--trees", "--epochs", 1, "--out", "run")
     assert done.exit_code == 2
     assert "boosted trees are for whole graphs, and this predicts nodes" in done.stderr
+    assert not (tmp_path / "run").exists()

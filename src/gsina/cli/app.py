@@ -79,7 +79,7 @@ def options(
     """Train graph neural networks that rely on a small part of each graph, and see which part.
 
     \b
-    gsina demo                          two models and a picture, in a few minutes
+    gsina demo                          three models and a picture, in minutes
     gsina train molecules.csv --target active --out run       train on your own file
     gsina tune molecules.csv --target active --out search     find good settings
     gsina predict run new.csv -o out.csv                      predict new rows

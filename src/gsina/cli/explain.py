@@ -95,7 +95,7 @@ def explain(
         show.say(f"{done.unreadable:,} of {done.rows:,} rows could not be read and are left out")
     if done.evidence is not None:
         if model.architecture.trees is not None:
-            show.say("how far to believe it, of the network alone (the trees see no bonds):")
+            show.say("how far to believe it, of the network alone (trees see a graph as a whole):")
         _show_evidence(done.evidence, done.names)
     show.say(f"open in a browser: {out}")
 

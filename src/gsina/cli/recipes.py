@@ -127,8 +127,8 @@ class Request:
         assert self.data is not None
         if self.trees:
             raise InputError(
-                f"--trees need features of whole molecules, which {self.data} has not; leave them "
-                "out, or train on a file of SMILES."
+                f"--trees are for your own files and for the TU collection (tu:PROTEINS), and "
+                f"{self.data} is a named dataset; leave them out."
             )
         recipe = default_recipe(
             self.data,

@@ -160,7 +160,8 @@ def tune(
     sizes = show.split_sizes(search.dataset)
     show.say(f"{search.dataset.name}: {sizes}; test data are not used")
     knobs = ", ".join(knob.name for knob in search.knobs)
-    show.say(f"to tune: {knobs}; scored by validation {metric_label(search.task.metric)}")
+    alone = " of the network alone" if recipe.trees else ""
+    show.say(f"to tune: {knobs}; scored by validation {metric_label(search.task.metric)}{alone}")
     place = default_storage(folder) if storage is None else storage
     name = study or folder.resolve().name
     tracking = Tracking(names, folder, name) if names else None

@@ -186,6 +186,12 @@ class Model:
             raise no_states(self.method)
         return states.float().numpy()
 
+    def __repr__(self) -> str:
+        """One line; what it was trained on, by which method."""
+        made = self.architecture
+        name = self.data.get("name", "unknown data")
+        return f"Model({made.method} on {made.backbone}, trained on {name}, {self.created})"
+
     def _repr_html_(self) -> str:
         """What it reads and predicts, and its scores, for notebooks."""
         return model_html(self)

@@ -67,6 +67,11 @@ def file_recipe(
     described = bool(molecules and reading.get("features"))
     if trees is None:
         trees = described or not (nodes or molecules)
+    if trees and nodes:
+        raise InputError(
+            "boosted trees are for whole graphs, and this predicts nodes; leave the trees out "
+            "(--no-trees)."
+        )
     if trees and molecules and not described:
         raise InputError(
             "boosted trees need features of whole molecules, and none are asked for; name some "

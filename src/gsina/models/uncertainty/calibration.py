@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from gsina.graphs.task import Task
-from gsina.methods.base import label_loss
 
 #: Temperatures are looked for between 1/20 and 20.
 WIDEST = math.log(20)
@@ -55,8 +55,10 @@ class Calibration:
 def fit_temperature(logits: Tensor, y: Tensor, task: Task) -> tuple[float, ...]:
     """The temperature with the smallest loss on labels: one number, of several targets one each.
 
-    It is 1 where there are fewer than 10 labels, or all are of one class. The loss is convex in the
-    inverse temperature.
+    It is 1 where there are fewer than 10 labels, or all are of one class. A label of a class with
+    ``n`` counts as sure to ``(n + 1) / (n + 2)`` only (Platt, Probabilistic outputs for support
+    vector machines, 1999), so that a few rows that are all told apart do not make the model sure of
+    everything. The loss is convex in the inverse temperature.
 
     Args:
         logits: ``[G, outputs]``, with offsets added.
@@ -78,8 +80,16 @@ def _one_temperature(logits: Tensor, y: Tensor, task: Task) -> float:
     if len(y) < FEWEST or bool((y == y[0]).all()):
         return 1.0
 
+    scores, classes = logits.double(), y
+    if task.kind != "multiclass":
+        scores = torch.cat([torch.zeros_like(scores), scores], dim=1)
+        classes = y[:, 0].long()
+    doubt = 1 / (torch.bincount(classes)[classes] + 2.0).unsqueeze(1)
+    own = F.one_hot(classes, scores.size(1)).double()
+    target = own * (1 - doubt) + (1 - own) * doubt / (scores.size(1) - 1)
+
     def loss(log_temperature: float) -> float:
-        return float(label_loss(logits.double() / math.exp(log_temperature), y, task))
+        return float(F.cross_entropy(scores / math.exp(log_temperature), target))
 
     best = minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded")
     return math.exp(float(best.x)) if best.fun < loss(0.0) else 1.0
