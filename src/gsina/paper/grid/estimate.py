@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ import torch
 
 from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
+from gsina.paper.clock import work_clock
 from gsina.paper.grid.results import Results
 from gsina.runs.job import Job
 from gsina.runs.provenance import commit, hardware
@@ -200,11 +200,6 @@ def measure_epoch(recipe: Recipe, dataset: Dataset, steps: int = STEPS) -> dict[
         validation, len(dataset.val), size
     )
     return {"seconds": round(seconds, 2), "steps": len(training) - 1, "batch_size": size}
-
-
-def work_clock() -> float:
-    """Seconds of work; on one thread the processor's, as if the machine had nothing else to do."""
-    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
 
 
 def _whole(times: list[float], graphs: int, size: int) -> float:
