@@ -102,6 +102,18 @@ def test_times_are_measured_within_the_budget(
     assert "spmotif gin erm: not measured, the data cannot be read." in told.output
 
 
+@pytest.mark.usefixtures("two_tables")
+def test_explanations_are_planned_once_their_training_is_measured(
+    gsina, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cell, _) = tables.TABLES["two"]().cells
+    table = Table("one", "One", (replace(cell, explainer="pieces"),))
+    monkeypatch.setattr(tables, "TABLES", {"one": lambda: table})
+    assert "spmotif gin erm: about" in gsina("bench", "--all", "--measure").output
+    assert "spmotif gin erm" not in gsina("bench", "--all", "--measure").output  # known by now
+    assert "1 runs now" in gsina("bench", "--all", "--dry-run").output
+
+
 def test_files_that_tables_make_are_not_missing(gsina, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = file_recipe("molecules", ("cache:own/made.csv",), {"smiles": "s", "targets": ["y"]})
     table = Table("own", "Own", (Cell("GIN", "own", recipe, (0,)),), prepare=lambda: None)

@@ -95,8 +95,7 @@ def measure_unknown(store: Results, seconds: float = math.inf) -> None:
     for table in sorted(tables, key=lambda table: table.name not in DECISIVE):
         for cell in table.cells:
             for recipe in (cell.recipe, *(job.recipe for job in cell.jobs[:1])):
-                job = Job(recipe, cell.seeds[0], cell.explainer)
-                if times.of(job) is None and recipe.data.at_hand():
+                if times.of(Job(recipe, cell.seeds[0])) is None and recipe.data.at_hand():
                     alone = replace(cell, recipe=recipe, trials=(), choices=())
                     new.setdefault(kind_name(recipe), (table, alone))
     for done, (table, cell) in enumerate(new.values()):
