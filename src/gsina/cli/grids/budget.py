@@ -76,7 +76,7 @@ def run_within(
         plan = _plan(tables, store, left, processes, left_out | failed)
     _conclude(taken, time.monotonic() - began, tables, store)
     if failed:
-        show.say(f"{len(failed)} runs did not finish; the reasons are above.", "yellow")
+        show.say(f"{_runs(len(failed))} did not finish; the reasons are above.", "yellow")
     return not failed
 
 
@@ -106,6 +106,9 @@ def measure_unknown(store: Results, seconds: float = math.inf) -> None:
             measure_table(replace(table, cells=(cell,)), store)
         except (InputError, OSError) as problem:
             show.say(f"{kind_name(cell.recipe)}: not measured, {problem}", "yellow")
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            show.say(f"{kind_name(cell.recipe)}: not measured, a bug ended it ({what})", "yellow")
 
 
 def _tables() -> list[Table]:
@@ -150,7 +153,7 @@ def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
     end = f" The first {SHOWN} are shown." if more > 0 else ""
     time_left = "" if math.isinf(seconds) else f" of {clock(seconds)}"
     show.say(
-        f"{len(plan.chosen)} runs now, about {clock(plan.seconds / processes)}{time_left}; "
+        f"{_runs(len(plan.chosen))} now, about {clock(plan.seconds / processes)}{time_left}; "
         f"{len(plan.later)} more are known that do not fit.{end}"
     )
     if plan.unknown:
@@ -158,7 +161,8 @@ def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
         rest = len(plan.unknown) - 8
         others = f" and {rest} more kinds" if rest > 0 else ""
         show.say(
-            f"{plan.unknown.total()} runs of which no time is known are left out: {kinds}{others}.",
+            f"{_runs(plan.unknown.total(), 'is', 'are')} left out, as no time is known of "
+            f"{kinds}{others}.",
             "yellow",
         )
         measure = command("bench", "--all", "--measure")
@@ -170,11 +174,17 @@ def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
         )
     if plan.unmade:
         names = ", ".join(f"{name} ({count})" for name, count in plan.unmade.items())
-        show.say(f"{plan.unmade.total()} runs need files that are made first: {names}.")
+        needing = _runs(plan.unmade.total(), "needs", "need")
+        show.say(f"{needing} files that are made first: {names}.")
     if plan.missing:
         names = ", ".join(f"{name} ({count})" for name, count in plan.missing.items())
-        total = plan.missing.total()
-        show.say(f"{total} runs are left out, as their data are not here: {names}.", "yellow")
+        missing = _runs(plan.missing.total(), "is", "are")
+        show.say(f"{missing} left out, for want of data: {names}.", "yellow")
+
+
+def _runs(count: int, one: str = "", more: str = "") -> str:
+    """So many runs, with what one does or more do, as in ``1 run needs``."""
+    return f"1 run {one}".rstrip() if count == 1 else f"{count} runs {more}".rstrip()
 
 
 def _run(
@@ -225,6 +235,6 @@ def _conclude(
         save_choices(table, store)
     guess, seconds = (sum(column) for column in zip(*taken, strict=True)) if taken else (0.0, 0.0)
     show.say(
-        f"{len(taken)} runs in {clock(passed)}: they took {clock(seconds)} of one "
+        f"{_runs(len(taken))} in {clock(passed)}: {clock(seconds)} of one "
         f"process, {clock(guess)} were estimated. The page: gsina report --out docs/results.md"
     )
