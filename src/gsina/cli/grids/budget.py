@@ -65,15 +65,17 @@ def run_within(
     store.clear_locks()
     left_out: set[str] = set()
     failed: set[str] = set()
+    stopped: set[str] = set()
     taken: list[tuple[float, float]] = []
     while plan.chosen:
         left_out |= without_data([one.job for one in plan.chosen])
         chosen = [one for one in plan.chosen if one.job.recipe.data.name not in left_out]
-        failed |= _run(tables, chosen, store, processes, device, began + seconds, taken)
+        ended = _run(tables, chosen, store, processes, device, began + seconds, taken)
+        failed, stopped = failed | ended[0], stopped | ended[1]
         left = seconds - (time.monotonic() - began)
         if left <= 0:
             break
-        plan = _plan(tables, store, left, processes, left_out | failed)
+        plan = _plan(tables, store, left, processes, left_out | failed | stopped)
     _conclude(taken, time.monotonic() - began, tables, store)
     if failed:
         show.say(f"{_runs(len(failed))} did not finish; the reasons are above.", "yellow")
@@ -195,7 +197,7 @@ def _run(
     device: str | None,
     until: float,
     taken: list[tuple[float, float]],
-) -> set[str]:
+) -> tuple[set[str], set[str]]:
     """Run what is planned, each with the time it took beside the estimate."""
     from gsina.paper.grid.estimate import seconds_taken
     from gsina.paper.tables.table import Table
