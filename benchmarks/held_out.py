@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Cell, Table
-from gsina.files import cache_dir
+from gsina.files import cache_dir, write_aside
 
 Floats = NDArray[np.float64]
 #: Logits by split.
@@ -24,8 +24,8 @@ def kept(folder: str, name: str, make: Callable[[], Answers]) -> Answers:
         with np.load(path) as found:
             return dict(found)
     made = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(path, **made)
+    with write_aside(path) as file:
+        np.savez(file, **made)
     return made
 
 

@@ -204,6 +204,12 @@ def test_the_rules_have_no_circle() -> None:
             assert one not in ALLOWED[other], f"{one} and {other} may import each other"
 
 
+def test_the_studies_of_the_paper_do_not_know_its_grid() -> None:
+    """The grid runs them."""
+    for path in (SOURCE / "paper" / "studies").glob("*.py"):
+        assert not any(name.startswith("gsina.paper.grid") for name in imports(path)), path
+
+
 def test_only_the_commands_of_the_paper_know_it() -> None:
     users = {
         relative(path)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -134,3 +136,24 @@ def test_report_as_text_and_as_file(tmp_path: Path) -> None:
     assert content["tables"][0]["rows"] == [["one", 1.5], ["another", 22]]
     assert content["hardware"]["threads"] == 1
     assert {"versions", "commit", "finished", "quick"} <= set(content)
+
+
+def test_kept_answers_are_whole_or_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks.held_out import kept
+
+    monkeypatch.setenv("GSINA_CACHE", str(tmp_path))
+    whole = np.savez
+
+    def cut(file: Any, **arrays: Any) -> None:
+        whole(file, **arrays)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", cut)
+        with pytest.raises(KeyboardInterrupt):
+            kept("study", "one", lambda: {"val": np.zeros(3)})
+    assert list(tmp_path.rglob("*.npz")) == []
+    assert kept("study", "one", lambda: {"val": np.ones(3)})["val"].sum() == 3
+    assert kept("study", "one", dict)["val"].sum() == 3

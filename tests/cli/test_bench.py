@@ -6,6 +6,8 @@ import json
 import re
 import shlex
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from gsina.datasets import DATASETS
 from gsina.paper import tables
 from gsina.paper.grid.results import Results
+from gsina.paper.grid.runner import run_job
 from gsina.paper.report.leaderboard import command as again_command
 from gsina.paper.report.summaries import summarise
 from gsina.paper.studies import runtime
@@ -20,6 +23,8 @@ from gsina.paper.tables.knobs import with_trials
 from gsina.paper.tables.table import Cell, Table
 from gsina.paper.tables.tuned_cells import resolve
 from gsina.runs.published import default_recipe
+
+bench_command = import_module("gsina.cli.bench")
 
 
 @pytest.fixture
@@ -139,6 +144,29 @@ def test_a_tuned_cell_runs_its_trials_and_then_its_seeds(
     assert [one["column"] for one in choices] == ["tiny", "other"]  # not of the chosen cells alone
     assert "2 of 2 runs are done" in gsina("bench", "tiny").output
     assert "learning_rate" in gsina("report", "tiny").output
+
+
+def test_what_another_table_reports_is_not_stopped(
+    gsina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = {"bias": 0.5, "num_per_class": 4}
+    recipe = default_recipe("spmotif", "gin", "erm", data=data, epochs=1)
+    tuned = with_trials(Cell("GIN", "tiny", recipe, (0,)))
+    first, shown, _ = tuned.jobs
+    known = {
+        "tiny": Table("tiny", "A tiny table", (tuned,)),
+        "shown": Table("shown", "Another", (Cell("GIN", "shown", shown.recipe, (0,)),)),
+    }
+    monkeypatch.setattr(tables, "TABLES", {name: partial(known.get, name) for name in known})
+    monkeypatch.setattr(bench_command, "TABLES", tables.TABLES)
+    store = Results(tmp_path / "results")
+    result = run_job(first, store).result
+    assert result is not None
+    store.save(first, result | {"validation": [2.0]})  # nobody reaches it
+    done = gsina("bench", "tiny")
+    assert done.exit_code == 0, done.output
+    assert " ".join(done.output.split()).count("stopped after epoch 1") == 1
+    assert store.load(shown) is not None
 
 
 @pytest.mark.parametrize(

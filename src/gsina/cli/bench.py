@@ -179,11 +179,19 @@ def bench(
     if dry_run or not waiting:
         return
     failed: set[str] = set()
+    stopped: set[str] = set()
+    tables = [make_table(name) for name in TABLES]  # what another reports is not stopped here
     for part in parts(chosen):  # first the trials of each part, then the cells that they decide
         while waiting := [
-            job for job in waiting_jobs(part, store, failed) if job.recipe.data.name not in missing
+            job
+            for job in waiting_jobs(part, store, failed | stopped)
+            if job.recipe.data.name not in missing
         ]:
-            failed |= run_grid(resolve(part, store), waiting, store, jobs, ray, device)
+            cells = [cell for one in (part, *tables) for cell in resolve(one, store).cells]
+            ended = run_grid(
+                resolve(part, store), waiting, store, jobs, ray, device, together=cells
+            )
+            failed, stopped = failed | ended[0], stopped | ended[1]
     save_choices(make_table(table), store)  # of all cells, as the file is rewritten
     where: list[str | Path] = [] if results == RESULTS else ["--results", results]
     show.say(f"results are in {store.folder}; the table: {command('report', table, *where)}")

@@ -38,9 +38,9 @@ def two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_trials_then_seeds_within_the_budget(gsina, tmp_path: Path) -> None:
     unknown = " ".join(gsina("bench", "--all", "--dry-run").output.split())
     assert "0 runs now" in unknown
-    assert "3 runs of which no time is known are left out: spmotif gin erm (3)" in unknown
+    assert "3 runs are left out, as no time is known of spmotif gin erm (3)" in unknown
     assert "Without --dry-run an epoch of each kind is measured first, for up to 10% of" in unknown
-    assert unknown.endswith("1 runs are left out, as their data are not here: good-motif (1).")
+    assert unknown.endswith("1 run is left out, for want of data: good-motif (1).")
     assert gsina("bench", "--all", "--measure").exit_code == 0
     assert "spmotif gin erm" not in gsina("bench", "--all", "--measure").output  # known by now
     planned = " ".join(gsina("bench", "--all", "--budget", "1h", "--dry-run").output.split())
@@ -101,16 +101,37 @@ def test_times_are_measured_within_the_budget(
     assert told.exit_code == 0
     assert "spmotif gin erm: not measured, the data cannot be read." in told.output
 
+    def buggy(table: Table, store: Results) -> None:
+        raise IndexError("no such place")
+
+    monkeypatch.setattr(budget, "measure_table", buggy)
+    told = gsina("bench", "--all", "--budget", "1h")
+    assert told.exit_code == 0
+    said = "spmotif gin erm: not measured, a bug ended it (IndexError: no such place)"
+    assert said in " ".join(told.output.split())
+
+
+@pytest.mark.usefixtures("two_tables")
+def test_explanations_are_planned_once_their_training_is_measured(
+    gsina, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cell, _) = tables.TABLES["two"]().cells
+    table = Table("one", "One", (replace(cell, explainer="pieces"),))
+    monkeypatch.setattr(tables, "TABLES", {"one": lambda: table})
+    assert "spmotif gin erm: about" in gsina("bench", "--all", "--measure").output
+    assert "spmotif gin erm" not in gsina("bench", "--all", "--measure").output  # known by now
+    assert "1 run now" in gsina("bench", "--all", "--dry-run").output
+
 
 def test_files_that_tables_make_are_not_missing(gsina, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = file_recipe("molecules", ("cache:own/made.csv",), {"smiles": "s", "targets": ["y"]})
     table = Table("own", "Own", (Cell("GIN", "own", recipe, (0,)),), prepare=lambda: None)
     monkeypatch.setattr(tables, "TABLES", {"own": lambda: table})
     planned = " ".join(gsina("bench", "--all", "--dry-run").output.split())
-    assert "1 runs need files that are made first: made" in planned
-    assert "data are not here" not in planned
+    assert "1 run needs files that are made first: made" in planned
+    assert "for want of data" not in planned
     run = " ".join(gsina("bench", "--all").output.split())
-    assert "1 runs are left out, as their data are not here: made" in run
+    assert "1 run is left out, for want of data: made" in run
 
 
 @pytest.mark.usefixtures("two_tables")

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import tiny
+from gsina.paper.clock import work_clock
 from gsina.paper.figures.sensitivity import draw_sweep
 from gsina.paper.figures.table import draw_cells
 from gsina.paper.grid.estimate import (
@@ -24,7 +25,6 @@ from gsina.paper.grid.estimate import (
     kind_name,
     measure_epoch,
     save_epochs,
-    work_clock,
 )
 from gsina.paper.grid.results import Results
 from gsina.paper.numbers import PaperNumber

@@ -21,6 +21,7 @@ from gsina.paper.grid.runner import pending, run_job, run_jobs
 from gsina.paper.tables.knobs import with_trials
 from gsina.paper.tables.table import Cell, Table
 from gsina.paper.tables.tuned_cells import resolve, save_choices
+from gsina.runs.defaults import file_recipe
 from gsina.runs.job import Job
 from gsina.runs.published import default_recipe
 
@@ -110,6 +111,17 @@ def test_rivals_are_trials_of_cells_that_report_nothing(cell: Cell) -> None:
     assert set(rivals_of([cell, shown])) == {jobs[0].name, jobs[2].name}
     assert rivals_of([replace(cell, trial_seeds=(0, 1))]) == {}
     assert rivals_of([shown]) == {}
+    # Another cell tries two of the three: behind the first they would be waited for without end.
+    fewer = replace(cell, trials=cell.trials[1:], choices=cell.choices[1:])
+    assert set(rivals_of([cell, fewer])) == set(rivals_of([fewer, cell])) == {jobs[0].name}
+    assert rivals_of([cell, replace(cell, trial_seeds=(0, 1))]) == {}
+
+
+def test_runs_on_users_files_train_baselines_and_are_not_judged(tmp_path: Path) -> None:
+    recipe = file_recipe("molecules", ("a.csv",), {"smiles": "s", "targets": ["y"]})
+    results, job = Results(tmp_path), Job(recipe, 0)
+    results.save(job, finished(job, [0.9] * 100))
+    assert best_rival(Job(recipe, 1), [job], results) is None
 
 
 def test_a_stopped_trial_is_kept_shown_and_never_chosen(cell: Cell, tmp_path: Path) -> None:
@@ -140,7 +152,11 @@ def test_a_stopped_trial_is_kept_shown_and_never_chosen(cell: Cell, tmp_path: Pa
     assert waiting(other, results) == [second, third]
     assert pending([second], results) == [second]
     assert run_job(second, results).result is not None
-    assert resolve(table, results).cells == (chosen,)  # it stays stopped in the cell
+    assert results.stopped(second) is None  # what is finished counts
+    assert "Trials stopped half-way: 1." in resolve(table, results).notes
+    assert resolve(table, results).cells == (chosen,)
+    results.save(second, finished(second, [1.6] * EPOCHS))
+    assert resolve(table, results).cells[0].recipe == cell.choices[1]
 
 
 def test_a_run_that_goes_on_after_it_was_stopped_is_the_same_bit_for_bit(

@@ -14,7 +14,7 @@ import pytest
 
 from gsina.explainers.registry import EXPLAINERS
 from gsina.files import locked
-from gsina.paper.grid.estimate import estimate
+from gsina.paper.grid.estimate import estimate, seconds_by_kind
 from gsina.paper.grid.results import Results
 from gsina.paper.grid.runner import pending, run_job, run_jobs
 from gsina.paper.numbers import PaperNumber, paper_number
@@ -308,7 +308,10 @@ def test_a_training_counts_once_for_all_that_explain_its_model(tmp_path, table, 
     other = table.cells[1].recipe  # of which no training is known, and then one of another study
     results.save(Job(other, 0), fake(Job(other, 0), 0.5))
     assert estimate([Job(other, 1, "evidence,random")], results)[0] == training + 1
-    assert estimate([Job(recipe, 1, "pieces")], results) == (0, [Job(recipe, 1, "pieces")])
+    assert estimate([Job(recipe, 1, "pieces")], results) == (0, [])  # never run: a lower bound
+    assert estimate([Job(recipe, 3, "pieces")], results) == (training, [])
+    assert estimate([Job(recipe, 3, "evidence")], results) == (training, [])  # not as the others
+    assert set(seconds_by_kind(results)) & {"evidence", "evidence,random"} == {"evidence,random"}
 
 
 def test_estimate_from_finished_runs(tmp_path, table):

@@ -65,18 +65,20 @@ def run_within(
     store.clear_locks()
     left_out: set[str] = set()
     failed: set[str] = set()
+    stopped: set[str] = set()
     taken: list[tuple[float, float]] = []
     while plan.chosen:
         left_out |= without_data([one.job for one in plan.chosen])
         chosen = [one for one in plan.chosen if one.job.recipe.data.name not in left_out]
-        failed |= _run(tables, chosen, store, processes, device, began + seconds, taken)
+        ended = _run(tables, chosen, store, processes, device, began + seconds, taken)
+        failed, stopped = failed | ended[0], stopped | ended[1]
         left = seconds - (time.monotonic() - began)
         if left <= 0:
             break
-        plan = _plan(tables, store, left, processes, left_out | failed)
+        plan = _plan(tables, store, left, processes, left_out | failed | stopped)
     _conclude(taken, time.monotonic() - began, tables, store)
     if failed:
-        show.say(f"{len(failed)} runs did not finish; the reasons are above.", "yellow")
+        show.say(f"{_runs(len(failed))} did not finish; the reasons are above.", "yellow")
     return not failed
 
 
@@ -95,8 +97,7 @@ def measure_unknown(store: Results, seconds: float = math.inf) -> None:
     for table in sorted(tables, key=lambda table: table.name not in DECISIVE):
         for cell in table.cells:
             for recipe in (cell.recipe, *(job.recipe for job in cell.jobs[:1])):
-                job = Job(recipe, cell.seeds[0], cell.explainer)
-                if times.of(job) is None and recipe.data.at_hand():
+                if times.of(Job(recipe, cell.seeds[0])) is None and recipe.data.at_hand():
                     alone = replace(cell, recipe=recipe, trials=(), choices=())
                     new.setdefault(kind_name(recipe), (table, alone))
     for done, (table, cell) in enumerate(new.values()):
@@ -107,6 +108,9 @@ def measure_unknown(store: Results, seconds: float = math.inf) -> None:
             measure_table(replace(table, cells=(cell,)), store)
         except (InputError, OSError) as problem:
             show.say(f"{kind_name(cell.recipe)}: not measured, {problem}", "yellow")
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            show.say(f"{kind_name(cell.recipe)}: not measured, a bug ended it ({what})", "yellow")
 
 
 def _tables() -> list[Table]:
@@ -151,7 +155,7 @@ def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
     end = f" The first {SHOWN} are shown." if more > 0 else ""
     time_left = "" if math.isinf(seconds) else f" of {clock(seconds)}"
     show.say(
-        f"{len(plan.chosen)} runs now, about {clock(plan.seconds / processes)}{time_left}; "
+        f"{_runs(len(plan.chosen))} now, about {clock(plan.seconds / processes)}{time_left}; "
         f"{len(plan.later)} more are known that do not fit.{end}"
     )
     if plan.unknown:
@@ -159,7 +163,8 @@ def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
         rest = len(plan.unknown) - 8
         others = f" and {rest} more kinds" if rest > 0 else ""
         show.say(
-            f"{plan.unknown.total()} runs of which no time is known are left out: {kinds}{others}.",
+            f"{_runs(plan.unknown.total(), 'is', 'are')} left out, as no time is known of "
+            f"{kinds}{others}.",
             "yellow",
         )
         measure = command("bench", "--all", "--measure")
@@ -171,11 +176,17 @@ def _show(plan: Plan, seconds: float, processes: int, *, dry_run: bool) -> None:
         )
     if plan.unmade:
         names = ", ".join(f"{name} ({count})" for name, count in plan.unmade.items())
-        show.say(f"{plan.unmade.total()} runs need files that are made first: {names}.")
+        needing = _runs(plan.unmade.total(), "needs", "need")
+        show.say(f"{needing} files that are made first: {names}.")
     if plan.missing:
         names = ", ".join(f"{name} ({count})" for name, count in plan.missing.items())
-        total = plan.missing.total()
-        show.say(f"{total} runs are left out, as their data are not here: {names}.", "yellow")
+        missing = _runs(plan.missing.total(), "is", "are")
+        show.say(f"{missing} left out, for want of data: {names}.", "yellow")
+
+
+def _runs(count: int, one: str = "", more: str = "") -> str:
+    """So many runs, with what one does or more do, as in ``1 run needs``."""
+    return f"1 run {one}".rstrip() if count == 1 else f"{count} runs {more}".rstrip()
 
 
 def _run(
@@ -186,7 +197,7 @@ def _run(
     device: str | None,
     until: float,
     taken: list[tuple[float, float]],
-) -> set[str]:
+) -> tuple[set[str], set[str]]:
     """Run what is planned, each with the time it took beside the estimate."""
     from gsina.paper.grid.estimate import seconds_taken
     from gsina.paper.tables.table import Table
@@ -226,6 +237,6 @@ def _conclude(
         save_choices(table, store)
     guess, seconds = (sum(column) for column in zip(*taken, strict=True)) if taken else (0.0, 0.0)
     show.say(
-        f"{len(taken)} runs in {clock(passed)}: they took {clock(seconds)} of one "
+        f"{_runs(len(taken))} in {clock(passed)}: {clock(seconds)} of one "
         f"process, {clock(guess)} were estimated. The page: gsina report --out docs/results.md"
     )

@@ -202,8 +202,8 @@ def run_grid(
     until: float = math.inf,
     after: Callable[[Finished], str] = lambda finished: "",
     together: Sequence[Cell] | None = None,
-) -> set[str]:
-    """Run jobs and return the names of those that did not finish.
+) -> tuple[set[str], set[str]]:
+    """Run jobs and return the names of those that did not finish, and of trials that were stopped.
 
     Args:
         table: Cells of these jobs, for their names.
@@ -221,7 +221,8 @@ def run_grid(
 
     grid = Grid(table, len(waiting), after)
     waiting = [replace(job, recipe=job.recipe.on_device(device)) for job in waiting]
-    failed = set()
+    failed: set[str] = set()
+    stopped: set[str] = set()
     with show.on_interrupt(KEPT), grid.bar:
         ended = run_jobs(
             waiting,
@@ -234,6 +235,8 @@ def run_grid(
         )
         for finished in ended:
             grid.on_finished(finished)
-            if finished.result is None and not (finished.stopped or store.diverged(finished.job)):
+            if finished.stopped:
+                stopped.add(finished.job.name)
+            elif finished.result is None and not store.diverged(finished.job):
                 failed.add(finished.job.name)
-    return failed
+    return failed, stopped

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ import torch
 
 from gsina.files import save_json
 from gsina.graphs.dataset import Dataset
+from gsina.paper.clock import work_clock
 from gsina.paper.grid.results import Results
 from gsina.runs.job import Job
 from gsina.runs.provenance import commit, hardware
@@ -35,7 +35,7 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
     """Median time of finished work by name: of trainings, and of explaining a trained model.
 
     A training goes by its recipe and by its kind; so does an explanation, with the whole name of
-    its explainer and with the first word of it, which also go alone: for data without any.
+    its explainer, which also goes alone: for data without any.
     """
     times: dict[str, list[float]] = {}
     trained: set[str] = set()
@@ -53,9 +53,8 @@ def seconds_by_kind(results: Results) -> dict[str, float]:
         seed, _, explainer = run.partition("-")
         names = {kind, exact}
         if explaining is not None:
-            for one in (explainer, explainer.partition(",")[0]):
-                for name in {f"{kind} {one}", f"{exact} {one}", one}:
-                    times.setdefault(name, []).append(explaining)
+            for name in (f"{kind} {explainer}", f"{exact} {explainer}", explainer):
+                times.setdefault(name, []).append(explaining)
         if training is not None and f"{exact} {seed}" not in trained:
             trained.add(f"{exact} {seed}")  # all explainers of a model tell of one training
             for name in names:
@@ -74,16 +73,23 @@ class Times:
         return self.together([job])[0]
 
     def together(self, jobs: Sequence[Job]) -> list[float | None]:
-        """Seconds of jobs one after the other: a model is trained once for all its explainers."""
+        """Seconds of jobs one after the other: a model is trained once for all its explainers.
+
+        Of an explainer that was never run, only the training counts: a lower bound.
+        """
         seen: set[str] = set()
         found = []
         for job in jobs:
-            own = self._training(job) if job.explainer is None else self._explaining(job)
-            model = model_folder(job.recipe, job.seed)
-            if own is not None and job.explainer is not None and model.name not in seen:
-                seen.add(model.name)
-                first = 0.0 if model.is_dir() else self._training(job)
-                own = None if first is None else own + first
+            own = training = self._training(job)
+            if job.explainer is not None:
+                own = self._explaining(job)
+                if own is None and training is not None:
+                    own = 0.0
+                model = model_folder(job.recipe, job.seed)
+                if own is not None and model.name not in seen:
+                    seen.add(model.name)
+                    first = 0.0 if model.is_dir() else training
+                    own = None if first is None else own + first
             found.append(own)
         return found
 
@@ -200,11 +206,6 @@ def measure_epoch(recipe: Recipe, dataset: Dataset, steps: int = STEPS) -> dict[
         validation, len(dataset.val), size
     )
     return {"seconds": round(seconds, 2), "steps": len(training) - 1, "batch_size": size}
-
-
-def work_clock() -> float:
-    """Seconds of work; on one thread the processor's, as if the machine had nothing else to do."""
-    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
 
 
 def _whole(times: list[float], graphs: int, size: int) -> float:

@@ -4,10 +4,12 @@ A trial of a cell is stopped when :data:`SHARE` of its epochs are done and its b
 so far is more than :data:`MARGIN` below what the best finished trial of the cell had after as many
 epochs. Both look at validation data only. It is recorded beside the results with what it was behind
 of, counts as worse than every other trial, and is not run again; its checkpoint stays in the cache
-folder, so that a cell that reports the same run goes on from there, bit for bit.
+folder, so that a cell that reports the same run goes on from there, bit for bit. Then its result
+counts, as if it had never been stopped.
 
 Nothing is stopped where a score has no common scale (errors in the units of a target), where a cell
-has several seeds per trial, whose mean counts, and behind results that are older than their curve.
+has several seeds per trial, whose mean counts, where cells with other trials want the same run, on
+users' files, whose runs train baselines too, and behind results that are older than their curve.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from gsina.listeners import Listener, Stopped
 from gsina.metrics import METRICS, metric_label, metric_text
 from gsina.paper.grid.results import Results, metric_of
 from gsina.paper.tables.table import Cell
+from gsina.runs.data import FileData
 from gsina.runs.job import Job
 from gsina.training.selection import SELECTIONS
 
@@ -42,18 +45,18 @@ def rivals_of(cells: Iterable[Cell]) -> dict[str, tuple[Job, ...]]:
     """The trials beside every trial that may be stopped, by the name of its job.
 
     Args:
-        cells: All that are run together; what one of them reports is no trial.
+        cells: All that may want one of the jobs. What one of them reports is not stopped, nor what
+            is beside other trials in another: it may have no rival there.
     """
-    found: dict[str, tuple[Job, ...]] = {}
-    reported: set[str] = set()
+    found: dict[str, dict[str, Job]] = {}
+    never: set[str] = set()
     for cell in cells:
-        jobs = tuple(cell.jobs)
-        if not cell.trials:
-            reported |= {job.name for job in jobs}
-        elif len(cell.trial_seeds) == 1:
-            for job in jobs:
-                found.setdefault(job.name, jobs)
-    return {name: jobs for name, jobs in found.items() if name not in reported}
+        jobs = {job.name: job for job in cell.jobs}
+        if not cell.trials or len(cell.trial_seeds) > 1:
+            never |= jobs.keys()
+            continue
+        never |= {name for name in jobs if found.setdefault(name, jobs).keys() != jobs.keys()}
+    return {name: tuple(jobs.values()) for name, jobs in found.items() if name not in never}
 
 
 def watching(job: Job, rivals: Sequence[Job], results: Results) -> list[StopIfHopeless]:
@@ -64,12 +67,12 @@ def watching(job: Job, rivals: Sequence[Job], results: Results) -> list[StopIfHo
 
 def best_rival(job: Job, rivals: Sequence[Job], results: Results) -> Rival | None:
     """The finished trial with the best validation score; ``None`` if it cannot be compared."""
-    if job.recipe.ensemble > 1 or job.recipe.auto_ratio:
-        return None  # several trainings in one run
+    if job.recipe.ensemble > 1 or job.recipe.auto_ratio or isinstance(job.recipe.data, FileData):
+        return None  # several trainings in one run; of users' files those of baselines
     finished: list[tuple[float, Job, dict[str, Any]]] = []
     for other in rivals:
         result = results.load(other)
-        if result is not None and not results.stopped(other):
+        if result is not None:
             score = result["metrics"]["val"][metric_of(result)]
             finished.append((-math.inf if score is None else score, other, result))
     if not finished:

@@ -134,10 +134,14 @@ class Results:
         return self.folder / f"{job.name}.diverged"
 
     def stopped(self, job: Job) -> dict[str, str] | None:
-        """What is recorded of a stopped trial: ``message`` and ``behind``, a job's name."""
+        """What is recorded of a stopped trial: ``message`` and ``behind``, a job's name.
+
+        ``None`` if it was not stopped, or has a result by now.
+        """
         with contextlib.suppress(FileNotFoundError, *BROKEN):
             found = parse_json(self.stopped_path(job).read_text(encoding="utf-8"))
-            return {"message": str(found["message"]), "behind": str(found["behind"])}
+            about = {"message": str(found["message"]), "behind": str(found["behind"])}
+            return None if self.load(job) else about
         return None
 
     def save_stopped(self, job: Job, message: str, behind: Job, about: dict[str, Any]) -> Path:

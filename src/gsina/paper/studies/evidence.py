@@ -25,7 +25,7 @@ from gsina.models.explanations import weigh_edges
 from gsina.models.model import Model
 from gsina.ops.budget import Budget
 from gsina.ops.edges import count_edges, symmetrise
-from gsina.paper.grid.estimate import work_clock
+from gsina.paper.clock import work_clock
 from gsina.runs.provenance import provenance
 from gsina.runs.recipe import Recipe
 from gsina.runs.run import Run
