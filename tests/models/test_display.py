@@ -17,6 +17,8 @@ def test_a_model_shows_its_data_and_scores() -> None:
     found = texts(model)
     assert "gsina on gin" in found
     assert {"reads", "classes", "test", "accuracy", "25.0 %", "-"} <= set(found)
+    assert repr(model).startswith("Model(gsina on gin, trained on ")
+    assert len(repr(model)) < 120
 
 
 def test_no_scores_are_no_table() -> None:
