@@ -188,8 +188,7 @@ class Model:
 
     def __repr__(self) -> str:
         """One line; what it was trained on, by which method."""
-        made = self.architecture
-        name = self.data.get("name", "unknown data")
+        made, name = self.architecture, self.data.get("name", "unknown data")
         return f"Model({made.method} on {made.backbone}, trained on {name}, {self.created})"
 
     def _repr_html_(self) -> str:
@@ -300,10 +299,7 @@ class Model:
         return PygModel(self.network_alone(), returns)
 
     def export(self) -> ExportedProgram:
-        """A program ``(x, edge_index, ptr[, edge_attr])`` of torch's own operators, to be served.
-
-        See :func:`~gsina.models.export.export_program`.
-        """
+        """A program of torch's operators: :func:`~gsina.models.export.export_program`."""
         return export_program(self)
 
     def score(self, graphs: Any, predictions: Predictions | None = None) -> dict[str, float]:
