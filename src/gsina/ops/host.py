@@ -102,8 +102,8 @@ def kept_generators(device: torch.device) -> Iterator[None]:
 
 def _get_state(device: torch.device) -> Tensor:
     module = module_of(device)
-    found = module.get_rng_state() if device.type == "mps" else module.get_rng_state(device)
-    return found.cpu()  # type: ignore[no-any-return]
+    found: Tensor = module.get_rng_state() if device.type == "mps" else module.get_rng_state(device)
+    return found
 
 
 def _set_state(device: torch.device, state: Tensor) -> None:

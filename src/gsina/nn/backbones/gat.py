@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv
+from torch_geometric.nn import GATConv, MessagePassing
 from torch_geometric.utils import softmax
 
 from gsina.errors import InputError
@@ -23,6 +23,10 @@ class AttentionConv(GATConv):  # type: ignore[misc]
     PyG takes the self-loops of a graph out before it adds one for every node, and how many those
     are is not known beforehand. With weights, and on devices, they stay, and get no attention.
     """
+
+    # PyG writes faster code for a class, and takes that of GATConv, if it is there already, for the
+    # original, to which it goes back for explainers. That code knows no masks.
+    propagate = MessagePassing.propagate
 
     def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
         """``[N, in]`` to ``[N, heads * out]``, with weights of the edges ``[E]``."""

@@ -115,7 +115,10 @@ def tables_shown(results: Results) -> dict[str, str]:
         done = {job.name for one in run for job in one.cell.jobs if job.seed in one.values}
         if 2 * len(run) >= len(table.cells) or done - shared:
             # The pictures of tables say no more than the tables; those of curves do.
-            shown[name] = markdown(table, results, _picture(name) if name in DRAWN else None)
+            # Where there is no number of the paper either, a row without runs says nothing.
+            alone = all(cell.paper is None for cell in table.cells)
+            picture = _picture(name) if name in DRAWN else None
+            shown[name] = markdown(table, results, picture, run_only=alone)
     runtime = _runtime(results)
     if runtime is not None:
         shown[RUNTIME] = runtime_markdown(runtime, _picture(RUNTIME))

@@ -33,11 +33,9 @@ def markdown(
         table: The table.
         results: The runs.
         picture: Link to a picture to show above the rows.
-        run_only: Leave rows out that have no runs, as where no row has a number of the paper
-            either; a note says how many.
+        run_only: Leave rows out that have no runs; a note says how many.
     """
     table = resolve(table, results)
-    run_only = run_only or all(cell.paper is None for cell in table.cells)
     summaries = sorted(summarise(table, results), key=lambda one: _order(table, one))
     times = epoch_times(results)
     extra = [one.label for one in table.extra]
