@@ -132,6 +132,15 @@ def _targets(
         on_targets(y.shape[1], y.shape[1])
 
 
+def check_level(level: str) -> None:
+    """Refuse trees where nodes are predicted."""
+    if level == "node":
+        raise InputError(
+            "boosted trees are for whole graphs, and this predicts nodes; leave the trees out "
+            "(--no-trees, in Python trees=False)."
+        )
+
+
 def described(dataset: Dataset) -> tuple[Dataset, dict[str, list[int]]]:
     """Training graphs with something for trees to read, and how to make that of other graphs.
 
@@ -141,11 +150,7 @@ def described(dataset: Dataset) -> tuple[Dataset, dict[str, list[int]]]:
     Raises:
         InputError: Nodes are predicted.
     """
-    if dataset.task.level == "node":
-        raise InputError(
-            "boosted trees are for whole graphs, and this predicts nodes; leave the trees out "
-            "(--no-trees, in Python trees=False)."
-        )
+    check_level(dataset.task.level)
     if dataset.train.num_graph_features:
         return dataset, {}
     how = find_descriptors(dataset.train)

@@ -9,6 +9,7 @@ from typing import Any
 from gsina.errors import InputError, check_name
 from gsina.formats import FORMATS
 from gsina.methods.registry import check_graph_features
+from gsina.models.boosting import check_level
 from gsina.models.imbalance import AUTO
 from gsina.models.plan import check_budget, own_data_options
 from gsina.models.train import named_spec
@@ -67,11 +68,8 @@ def file_recipe(
     described = bool(molecules and reading.get("features"))
     if trees is None:
         trees = described or not (nodes or molecules)
-    if trees and nodes:
-        raise InputError(
-            "boosted trees are for whole graphs, and this predicts nodes; leave the trees out "
-            "(--no-trees)."
-        )
+    if trees:
+        check_level(level)
     if trees and molecules and not described:
         raise InputError(
             "boosted trees need features of whole molecules, and none are asked for; name some "
